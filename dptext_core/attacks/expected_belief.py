@@ -65,7 +65,7 @@ def _posterior(log_likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         joint = log_likelihood + np.log(weights)
     if not np.isfinite(joint).any():
-        raise InputError("None of these alternatives can have produced the release. Give the rewrite of this text.")
+        raise InputError("None of these alternatives could have produced the release. Give the rewrite of this text.")
     return np.exp(joint - logsumexp(joint))
 
 

@@ -264,7 +264,7 @@ def attack(
     share = 1.0 if not draws else len(results) / (len(results) + 2 * draws)
     log_p = require_likelihood(mechanism).log(prepared, results, task=task.child(0, share)).sum(axis=1)
     if not np.isfinite(log_p).any():
-        raise InputError("None of these texts can have produced this rewrite. Add the original to them.")
+        raise InputError("None of these texts could have produced this rewrite. Add the original to them.")
     p = np.exp(log_p - logsumexp(log_p))
     measured: tuple[GuessAccuracy, ...] = ()
     if draws:

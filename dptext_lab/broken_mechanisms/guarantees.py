@@ -114,7 +114,7 @@ class TinyMetric(TinyResponse):
     """The exponential mechanism over few words, with the Manhattan distance of four numbers."""
 
     name, title, notion = "tiny-metric", "A small mechanism with a custom distance", "metric"
-    summary = "A word becomes one that is near in a custom distance."
+    summary = "A word becomes one that is close in a custom distance."
 
     @cached_property
     def points(self) -> np.ndarray:
@@ -190,7 +190,7 @@ class CappedResponse(TinyResponse):
 class FreeRepeatsSanText(SanText):
     """SanText that counts a repeated word once and samples it each time."""
 
-    title = "SanText with free repeated words"
+    title = "SanText whose repeated words cost nothing"
 
     def _spent(self, prepared: WordPrepared, each: list[float]) -> list[float]:
         return each[: len(set(prepared.rows[prepared.rows >= 0].tolist()))]
@@ -261,8 +261,8 @@ class DeltaOnceWriter(TinyWriter):
 @fault(
     "bounded-response",
     "A bounded range of randomised response",
-    "A small randomised response that states a bounded range. Its log-ratios span 2ε, so its composition by zCDP "
-    "is too small.",
+    "A small randomised response that states a bounded range. Its log-ratios span 2ε, so its zCDP total is "
+    "too small.",
 )
 class BoundedResponse(TinyResponse):
     """Randomised response that states a bounded range, although its log-ratios span 2ε."""

@@ -59,7 +59,8 @@ class NoisyLength(Mechanism):
     noisy number as finely as eight words can.
     """
 
-    name, title, family, notion = "tiny-length", "A small mechanism that writes from a number", "autoencoder", "pure"
+    name, family, notion = "tiny-length", "autoencoder", "pure"
+    title = "A small mechanism that writes from one noisy number"
     summary = "Releases a word for the noisy length of a text."
     config_cls = LengthConfig
     closed_form: ClassVar[bool] = False

@@ -173,13 +173,13 @@ class OwnGeneratorCusText(CusText):
 
 @fault(
     "public-noise",
-    "Noise that follows from its name",
+    "Noise that is derived from its name",
     "CusText that seeds a generator with the released name of its noise, so anyone can replay it.",
 )
 class PublicNameCusText(CusText):
     """CusText that seeds a generator with the released name of its noise."""
 
-    title = "CusText whose noise follows from its public name"
+    title = "CusText whose noise is derived from its public name"
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
         generators = [np.random.default_rng(int(stream.noise_id, 16)) for stream, _ in draws.texts]

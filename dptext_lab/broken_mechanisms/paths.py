@@ -92,7 +92,9 @@ class LargestSweepCusText(CusText):
 
 
 @fault(
-    "fresh-sweep", "A sweep with fresh noise", "CusText whose sweep uses fresh noise at each ε, but reports one noise."
+    "fresh-sweep",
+    "A sweep with fresh noise",
+    "CusText whose sweep uses fresh noise at each ε, but reports a single noise.",
 )
 class FreshSweepCusText(CusText):
     """CusText whose sweep uses fresh noise at each point and reports one noise."""
@@ -410,7 +412,7 @@ class BlockCusText(CusText):
 @fault(
     "loud-one-by-one",
     "Twice the ε for single texts",
-    "CusText that samples at twice its ε if a data set requests its texts one by one.",
+    "CusText that samples at twice its ε if the texts of a data set are requested one by one.",
 )
 class EachCusText(CusText):
     """CusText that rewrites texts at twice its ε if they are requested one by one."""

@@ -60,7 +60,7 @@ class _Unsaid(HybridMechanism):
 
 @fault(
     "length-stand-ins",
-    "Surrogates as long as the flagged word",
+    "Surrogates of the flagged word's length",
     "The surrogate reveals the length of a name, although the guarantee covers the whole name.",
     options=FLAGGED,
 )

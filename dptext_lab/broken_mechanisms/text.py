@@ -55,7 +55,7 @@ class TinyWriter(Mechanism):
     """
 
     name = "tiny-writer"
-    title = "A small mechanism that writes"
+    title = "A small mechanism that writes a new text"
     family = "examples"
     notion = "pure"
     summary = "Writes six words from a list of ten. Words that share letters with the text are more likely."
@@ -344,7 +344,7 @@ class RefusingSanText(SanText):
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         if _is_odd(text):
-            raise InputError("One word of this text cannot be rewritten. Remove it.")
+            raise InputError("The last word of this text cannot be rewritten. Remove that word.")
         return super().guarantee(text)
 
 

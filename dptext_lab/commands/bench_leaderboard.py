@@ -77,7 +77,7 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.check is not None:
         return contributed.main(args.check, args.data, args.stopwords, args.rerun)
     if args.rerun or args.data or args.stopwords:
-        raise ConfigError("Use --data, --stopwords and --rerun only with --check.")
+        raise ConfigError("--data, --stopwords and --rerun work only with --check. Add --check, or remove them.")
     if args.privacy == belief.METRIC:
         rows = at_equal_belief()
     else:

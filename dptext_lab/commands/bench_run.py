@@ -135,10 +135,10 @@ def main(argv: Sequence[str] = ()) -> int:
         raise ConfigError(f"No point of the grid has {args.only!r} in its MECHANISM/DATA. See --list for the names.")
     if args.merge:
         if args.list or args.shard != "1/1" or args.out:
-            raise ConfigError("With --merge, use only --grid, --max-texts, --only, --into and --summary.")
+            raise ConfigError("--merge does not work with --list, --shard or --out. Remove them.")
         return _merge(args, grid, points)
     if args.summary or args.into:
-        raise ConfigError("Use --summary and --into only with --merge.")
+        raise ConfigError("--summary and --into work only with --merge. Add --merge, or remove them.")
     points = shard(points, *_share(args.shard))
     if args.list:
         return _list(points)
@@ -146,7 +146,7 @@ def main(argv: Sequence[str] = ()) -> int:
         raise ConfigError(f"--jobs must be at least 1, not {args.jobs}.")
     setup = _setup(args, grid)
     if args.out is None:
-        raise ConfigError("Name a file for the points with --out FILE.jsonl.")
+        raise ConfigError("No file for the points was given. Name one with --out FILE.jsonl.")
     try:
         run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
     except KeyboardInterrupt:
@@ -159,12 +159,12 @@ def _grid(args: argparse.Namespace) -> Grid:
     """Return the named grid, or a grid of the given settings."""
     if not args.setting:
         if args.epsilon or args.set or args.seeds is not None:
-            raise ConfigError("Use --epsilon, --set and --seeds only with --setting.")
+            raise ConfigError("--epsilon, --set and --seeds work only with --setting. Add --setting, or remove them.")
         if args.seed is not None and args.point is None:
-            raise ConfigError("Use --seed only with --point.")
+            raise ConfigError("--seed works only with --point. Add --point, or remove --seed.")
         return grid_by_name(args.grid or "quick", args.data is not None)
     if args.grid:
-        raise ConfigError("Use --setting or --grid, not both.")
+        raise ConfigError("--setting and --grid exclude each other. Remove one of them.")
     seeds = len(SEEDS) if args.seeds is None else check_whole_number("--seeds", args.seeds, least=1)
     epsilons = [
         [codec.real("ε", part.strip()) for part in some.split(",") if part.strip()] for some in args.epsilon or ()
@@ -236,7 +236,7 @@ def _list(points: Sequence[GridPoint]) -> int:
 
 def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) -> int:
     if args.summary is None:
-        raise ConfigError("Name a file for the summary with --summary FILE.")
+        raise ConfigError("No file for the summary was given. Name one with --summary FILE.")
     lines = []
     for path in args.merge:
         if same_place(args.summary, path):
@@ -244,7 +244,7 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
                 f"{path} contains points, which a summary would overwrite. Name another file with --summary."
             )
         if not path.is_file():
-            raise InputError(f"There is no file {path}.")
+            raise InputError(f"There is no file {path}. Check its name.")
         lines += store.read_lines(path)
     if args.words is not None:
         if args.into is None:

@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ("max-tokens", positive, 20, "number of word pieces to learn to write"),
         ("epochs", positive, 200, "most passes over the data"),
         ("lr", number, 0.003, "learning rate"),
-        ("decay", number, 0.5, "factor on the learning rate without progress; 1 as in the paper"),
+        ("decay", number, 0.5, "factor for the learning rate without progress; 1 as in the paper"),
         ("batch", positive, 64, "texts per step"),
         ("patience", positive, 10, "epochs without progress before training stops"),
         ("seed", whole_number("the seed"), 1, "seed of weights, order and samples"),

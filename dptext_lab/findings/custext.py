@@ -41,7 +41,7 @@ def _k_contradicts() -> str:
     up = [f"{100 * b:.2f}% at K {k} after {100 * a:.2f}%" for (_, a), (k, b) in pairwise(theirs) if b > a]
     return (
         f"Section 5.2 sets ε = 1 for Table 1, and three sentences later gives ε = 0 for the same table. Its "
-        f"SST-2 line does not fall throughout: {', '.join(up)}."
+        f"SST-2 line does not always fall: {', '.join(up)}."
     )
 
 

@@ -239,7 +239,7 @@ def speed(runs: Runs) -> ClaimOutcome | None:
         REPLICATED if min(faster) > 2 else CONTRADICTED,
         f"{min(faster):.1f} to {max(faster):.1f} times as fast",
         (
-            "Tokens per CPU second from text to text, after warm-up, median of alternating rounds: "
+            "Tokens per CPU second end to end, after warm-up, median of alternating rounds: "
             + ", ".join(f"{name} {row.value:,.0f}" for name, row in rates.items())
             + ".",
             f"The geometric noise is {min(faster):.1f} to {max(faster):.1f} times as fast as the others.",

@@ -160,7 +160,7 @@ def _headline_contradicts() -> str:
     return (
         f"In Table 2, DP-MLM is highest or tied in {best} of {cells} columns (Section 7 says 14 of 20). It is below "
         f"DP-Prompt in {prompt} (Section 7: four). Section 7 says that 8 of the 14 do not have the highest cosine; "
-        f"Table 2 has {elsewhere}. At ε = 10 on CoLA, all three have 69.13, the share of the larger class. All three "
+        f"Table 2 has {elsewhere}. At ε = 10 on CoLA, all three have 69.13%, the share of the larger class. All three "
         "only guess there."
     )
 
@@ -235,7 +235,7 @@ def dp_mlm_speed(runs: Runs) -> ClaimOutcome | None:
         NOT_COMPARABLE,
         "; ".join(parts),
         (
-            "Tokens read per CPU second from text to text, after warm-up, median of alternating rounds: "
+            "Tokens read per CPU second end to end, after warm-up, median of alternating rounds: "
             + ", ".join(f"{title(row.mechanism)} {row.value:,.0f}" for row in (*rate.values(), slow))
             + ".",
             f"As a multiple of DP-Prompt's, with the smallest and largest of the rounds: {'; '.join(parts)}.",

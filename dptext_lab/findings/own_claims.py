@@ -25,7 +25,7 @@ from .base import METRIC_DP, ClaimOutcome, claim
 from .evidence import CONTRADICTED, INCONCLUSIVE, MISSING, ONE_IN, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs
 
-#: Mechanisms with few near or fitting candidates, and those that sample from the whole space.
+#: Mechanisms with few near or contextual candidates, and those that sample from the whole space.
 NEAR = ("dp-mlm", "dp-mlm-prior", "diffractor", "custext")
 WIDE = ("santext", "santext-plus", *METRIC_DP)
 #: Mechanisms that ignore the context of a word.
@@ -237,7 +237,7 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
         tally.verdict,
         tally.effect,
         (
-            tally.sentence("Accuracy, few or fitting candidates minus the whole space"),
+            tally.sentence("Accuracy, few or contextual candidates minus the whole space"),
             *(
                 [f"Against it: {'; '.join(names_of[i] for i in against)}."]
                 if (against := tally.significant(-1))

@@ -180,7 +180,7 @@ def texts_of(name: str, args: argparse.Namespace) -> list[MarkedText]:
     """Return the texts of a data set in an order that depends on their numbers alone; the notes in file order."""
     if name == "notes":
         if args.notes is None:
-            raise ConfigError("Name the file of marked notes with --notes FILE.")
+            raise ConfigError("No file of marked notes was given. Name one with --notes FILE.")
         return read_marked(args.notes.read_text(encoding="utf-8").splitlines())
     size = SIZES[name]
     data = data_sets.load(name, args.data, size.n_train, size.n_test, size.max_words)
@@ -375,7 +375,7 @@ def main(argv: Sequence[str] = ()) -> int:
         print(boards())
         return 0
     if args.lines is None:
-        raise ConfigError("Name the file of measurements with --lines FILE.")
+        raise ConfigError("No file of measurements was given. Name one with --lines FILE.")
     if args.data is not None or args.notes is not None:
         run(args)
     rows = rows_of(read_lines(args.lines), () if args.attackers is None else read_lines(args.attackers))

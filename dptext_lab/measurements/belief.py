@@ -65,7 +65,7 @@ EPSILONS: dict[str, tuple[float, ...]] = {
 #: Sampled releases per text for an estimated certainty. Its error is far smaller than the spread over texts.
 RELEASES = {"dp-mlm": 24, "dp-mlm-prior": 24, "dp-sentence": 16}
 #: Mechanisms with stated probabilities that are not measured, with the reason.
-_SLOW = "{} generates a new text. Its certainty takes 40 seconds per text, so it is not measured."
+_SLOW = "{} generates a new text. Computing its certainty takes 40 seconds per text, so it is not measured."
 NOT_MEASURED = {
     "tem": "TEM has SanText's distribution below ε 21.6, so its certainty is SanText's.",
     "dp-paraphrase": _SLOW.format("DP-Paraphrase"),
@@ -268,7 +268,7 @@ def main(argv: Sequence[str] = ()) -> int:
     takes = parser("belief", __doc__, "data", "stopwords", "out")
     takes.add_argument("--lines", type=Path, metavar="FILE", help="file of measurements, one line per text")
     takes.add_argument(
-        "--boards", action="store_true", help="print the boards of the bundled results at a certainty of 50%%"
+        "--boards", action="store_true", help="print the leaderboards of the bundled results at a certainty of 50%%"
     )
     takes.add_argument(
         "--texts", type=int, default=TEXTS, metavar="N", help=f"number of texts of each data set (default {TEXTS})"
@@ -280,7 +280,7 @@ def main(argv: Sequence[str] = ()) -> int:
         print(boards())
         return 0
     if args.lines is None:
-        raise ConfigError("Name the file of measurements with --lines FILE.")
+        raise ConfigError("No file of measurements was given. Name one with --lines FILE.")
     if args.data is not None:
         run(args)
     rows = rows_of(read_lines(args.lines))

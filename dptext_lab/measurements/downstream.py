@@ -198,7 +198,7 @@ def downstream(
                     f"warning: the other file does not have {list_labels(some, source.name)}. Use the same labels in "
                     f"both."
                 )
-        folder.log(f"{'goes on' if done else 'begins'}: {len(learnt)} rows to train, {len(tested)} to test")
+        folder.log(f"{'continues' if done else 'starts'}: {len(learnt)} rows to train, {len(tested)} to test")
         for seed in sorted({*range(1, seeds + 1)} - set(done)):
             task.check()
             try:
@@ -241,6 +241,6 @@ def guess(
         ) from error
     if len(labels_of_texts) != len(test):
         raise ConfigError(
-            f"The classifier gave {len(labels_of_texts)} labels for {len(test)} texts. It must give one for each."
+            f"The classifier gave {len(labels_of_texts)} labels for {len(test)} texts. Return one for each."
         )
     return [str(label) for label in labels_of_texts]

@@ -283,7 +283,9 @@ def main(argv: Sequence[str] = ()) -> int:
             size.words,
         )
     if not args.list and not args.point and (args.out is None or args.summary is None):
-        raise ConfigError("Name files for the points and their summary with --out FILE.jsonl and --summary FILE.json.")
+        raise ConfigError(
+            "A file for the points or the summary is missing. Name both with --out FILE.jsonl and --summary FILE.json."
+        )
     if args.out is not None and args.summary is not None and same_place(args.out, args.summary):
         raise ConfigError("--out and --summary name the same file. Name two different files.")
     folder = None if args.data is None else str(args.data)

@@ -33,7 +33,7 @@ def compare(folders: Sequence[str | Path]) -> list[list[list[str]]]:
 
     Besides ALWAYS, only settings that differ have a column."""
     if not folders:
-        raise InputError("Name at least one folder of a run.")
+        raise InputError("No run was given. Name at least one folder of a run.")
     modes: dict[str, list[tuple[dict[str, str], dict[str, str]]]] = {}
     for given in folders:
         mode, asked, results = _run(usable_path(given))

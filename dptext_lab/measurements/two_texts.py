@@ -234,7 +234,7 @@ def main(argv: Sequence[str] = ()) -> int:
 def _check_text(check: GuaranteeCheck) -> str:
     what = f"{check.name:20s} {'broken ' if check.is_broken else 'twin   '}"
     if check.found is None:
-        return f"{what} these draws cannot exceed the guarantee of any pair"
+        return f"{what} no pair can exceed its guarantee with so few draws"
     finding = check.found
     verdict = "VIOLATED" if finding.exceeds else "not violated"
     return (

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         takes.error("All numbers must be at least 1.")
     peers = [p for p in PEERS if args.only.lower() in f"{p.package} {p.title}".lower()]
     if not peers:
-        raise InputError(f"No row has {args.only!r} in its name. Rows: {', '.join(p.title for p in PEERS)}.")
+        raise InputError(f"No row has {args.only!r} in its name. Choose from {', '.join(p.title for p in PEERS)}.")
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -39,7 +39,7 @@ _LEVELS = {
     "attack_bayes": "the Bayes-optimal guess is right for {}% of the replaced words",
     "attack_nearest": "{}% of the originals are among the ten nearest words of the release",
     "attack_mask": "a language model recovers {}% of the replaced words",
-    "attack_query": "100 answers reveal {}% of the replaced words",
+    "attack_query": "100 answers of the mechanism reveal {}% of the replaced words",
 }
 
 

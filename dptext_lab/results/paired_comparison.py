@@ -45,7 +45,7 @@ def pack(values: ArrayLike, low: float = 0.0, high: float = 1.0, steps: int = ST
     """
     x = np.clip((np.asarray(values, float) - low) / (high - low), 0.0, 1.0)
     if not 1 <= steps <= STEPS or not np.isfinite(x).all():
-        raise InputError(f"Scores of texts must be finite numbers, and steps a number from 1 to {STEPS}.")
+        raise InputError(f"Scores of texts must be finite numbers, and steps must be from 1 to {STEPS}.")
     levels = np.rint(x * steps).astype(np.uint8)
     if short:
         signs = "." + base64.b64encode(zlib.compress(levels.tobytes(), 9)).decode("ascii")
@@ -106,7 +106,7 @@ def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Se
     """
     one, other = np.asarray(a, float), np.asarray(b, float)
     if one.shape != other.shape or not one.size:
-        raise InputError("A paired comparison needs the same test texts, and the same seeds, on both sides.")
+        raise InputError("The two settings have no scores, or different test texts or seeds. Use the same for both.")
     if one.ndim == 2:
         runs_a, runs_b = one.mean(axis=1).tolist(), other.mean(axis=1).tolist()
         one, other = one.mean(axis=0), other.mean(axis=0)

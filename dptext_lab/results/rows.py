@@ -114,7 +114,7 @@ class Row(SettingFields):
             raise InputError("the value lies outside its interval")
         runs, of_texts = content.get("runs", []), content.get("texts", "")
         if not isinstance(runs, list) or not all(is_finite(x) for x in runs) or not isinstance(of_texts, str):
-            raise InputError("runs must be a list of finite numbers, and texts a string")
+            raise InputError("runs must be a list of finite numbers, and texts must be a string")
         if of_texts:
             unpack(of_texts)
         return make_record(cls, content | {"runs": tuple(runs)})
@@ -158,7 +158,7 @@ class Gate:
         if not all(is_finite(content[c]) for c in ("score", "majority", "se")):
             raise InputError("score, majority and se of a gate must be finite numbers")
         if not is_whole(content["n_test"]) or not isinstance(content["enters"], bool):
-            raise InputError("n_test of a gate must be a whole number, and “enters” true or false")
+            raise InputError("n_test of a gate must be a whole number, and “enters” must be true or false")
         return cls(**content)
 
     def to_dict(self) -> dict[str, Any]:

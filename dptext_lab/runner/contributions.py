@@ -207,11 +207,11 @@ def repeat_points(lines: Sequence[RunLine], some: Sequence[RunLine], setup: grou
 def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> int:
     """Run ``bench leaderboard --check``: print all problems, and return 1 if there are any."""
     if not path.is_file():
-        raise InputError(f"There is no file {path}.")
+        raise InputError(f"There is no file {path}. Check its name.")
     lines = store.read_lines(path)
     against = store.bundled()
     if against is None:
-        raise InputError("The bundled results to compare with are missing: assets/benchmarks/results.json.")
+        raise InputError("The bundled results are missing. Restore assets/benchmarks/results.json from the repository.")
     faults = check(lines, against)
     for fault in faults:
         print(fault)

@@ -375,7 +375,7 @@ _TUNED = Grid(
     ),
     SIZES | CLOSED,
     dict.fromkeys(("reviews", "cola", "mrpc", "rte"), (1,)),
-    "For --finetune: a few mechanisms on film reviews, CoLA and MRPC, one seed; on RTE unprotected text alone.",
+    "For --finetune: a few mechanisms on film reviews, CoLA and MRPC, one seed; on RTE, unprotected text only.",
 )
 #: Attackers on words.
 ATTACKERS = ("attack_bayes", "attack_nearest", "attack_mask", "attack_query")

@@ -158,8 +158,8 @@ def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[
     for what in ("version", "stopwords"):
         if old.about[what] != getattr(provenance, what):
             raise InputError(
-                f"Summary and lines differ in {what}: {old.about[what]} and {getattr(provenance, what)}. Repeat the "
-                "run with the value of the summary."
+                f"The summary and the lines differ in {what}: {old.about[what]} and {getattr(provenance, what)}. "
+                "Repeat the run with the value of the summary."
             )
     there = {(r.setting, r.data) for r in old.rows}
     for line in lines:
@@ -170,7 +170,8 @@ def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[
             )
         if old.about["data"][line.data]["sha256"] != line.provenance.data_sha256:
             raise InputError(
-                f"Summary and lines were made from different files of {line.data}. Use the files of the summary."
+                f"The summary and the lines were made from different files of {line.data}. Use the files of the "
+                "summary."
             )
     told_of = [r for r in _rows(lines) if measure(r.metric).kind == "deniability"]
     new = {(r.setting, r.data, r.metric): r for r in told_of if not metrics or r.metric in metrics}

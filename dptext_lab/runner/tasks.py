@@ -133,7 +133,7 @@ def majority(truth_train: Sequence[str], truth_test: Sequence[str], metric: str)
     """Return the test score of always predicting the most frequent training label (the first of equally frequent
     ones)."""
     if not len(truth_train):
-        raise InputError("The majority class needs at least one training text.")
+        raise InputError("There is no training text for the majority class. Pass at least one.")
     counts = Counter(truth_train)
     guess = min(counts, key=lambda label: (-counts[label], label))
     return score(metric, truth_test, [guess] * len(truth_test))

@@ -197,7 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     takes.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
     takes.add_argument("--device", help="cpu, cuda or mps (default: a GPU if there is one)")
     takes.add_argument(
-        "--repeats", type=int, default=5, help="number of timings for one text; a third of it for longer inputs"
+        "--repeats", type=int, default=5, help="number of timings for one text; a third as many for longer inputs"
     )
     args = takes.parse_args(argv)
     if args.repeats < 1:
@@ -229,7 +229,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{name}: {comparison}  (plain {comparison.slow:.3f} s, engine {comparison.fast:.3f} s)")
         if by_pairs is not None:
             comparison = compare(partial(engine_scores, by_pairs, by_pairs._lm, count), ours, repeats)
-            print(f"  against this engine in pairs: {comparison}  (in pairs {comparison.slow:.3f} s)")
+            print(f"  compared with this engine in pairs: {comparison}  (in pairs {comparison.slow:.3f} s)")
     if by_pairs is not None:
         _compare_rows(args, engine, by_pairs, lm)
         by_pairs.stop()

@@ -5,8 +5,8 @@ The plain loop is a naive implementation, similar to released code: one word at 
 words per CPU second. Ratios are comparable between machines, but speeds are not.
 
     python -m dptext_core bench words
-    python -m dptext_core bench words --shares      time of each stage from text to text
-    python -m dptext_core bench words --out FILE    tokens per second of every mechanism from text to text, as rows
+    python -m dptext_core bench words --shares      time of each stage, end to end
+    python -m dptext_core bench words --out FILE    tokens per second of every mechanism, end to end, as rows
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def shares(name: str, texts: Sequence[str], **options: Any) -> tuple[float, dict
 def print_shares() -> None:
     """Print the time of some mechanisms by stage: the smallest of five runs, and the median shares."""
     texts = _texts()
-    print("text to text in one call: CPU time of a text of 44 tokens, and the shares of stages in percent")
+    print("end to end in one call: CPU time of a text of 44 tokens, and the shares of stages in percent")
     stages = (*STAGES.values(), COLLECTOR, REST)
     print(f"{'':12s} {'texts':>6s} {'µs':>7s}  {'  '.join(stages)}  with all steps")
     for name, n in (("diffractor", 1600), ("custext", 1600), ("santext", 32), ("tem", 32), ("mvc", 32)):
@@ -253,7 +253,7 @@ ROUNDS = 5
 
 
 def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int = ROUNDS) -> list[Row]:
-    """Return the tokens per CPU second of each mechanism at its default ε, from text to text in one call, after
+    """Return the tokens per CPU second of each mechanism at its default ε, end to end in one call, after
     warm-up.
 
     The values are medians of alternating rounds, with the smallest and largest. Unknown words are kept.
@@ -317,7 +317,7 @@ def _time_diffractor(rng: np.random.Generator) -> None:
     first = texts[:12]
     replaced = sum(r.guarantee.draws for r in m.rewrite(first))
     plain = _rate(lambda: len(plain_texts(first, words, 1.0, rng)) and replaced)
-    _print_line("1-Diffractor, text to text", plain, _rate(ours_texts))
+    _print_line("1-Diffractor, end to end", plain, _rate(ours_texts))
     rows = rng.integers(0, len(words), 200_000)
     plain = _rate(lambda: len([plain_diffractor(words, int(r), 1.0, rng) for r in rows[:300]]))
 
@@ -376,7 +376,7 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument(
         "--lists", action="store_true", help="also build a 1-D list and compare it with the plain loop (a minute)"
     )
-    takes.add_argument("--shares", action="store_true", help="print only the time of each stage from text to text")
+    takes.add_argument("--shares", action="store_true", help="print only the time of each stage, end to end")
     takes.add_argument(
         "--out", action=OutFile, metavar="FILE", help="write only the tokens per second of each mechanism to this file"
     )

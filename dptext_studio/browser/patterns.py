@@ -88,7 +88,9 @@ class _Writer:
             return ""
         if name == op.CATEGORY:
             if value in _NEGATED:
-                raise ValueError(f"{value} in a class cannot be translated into JavaScript. Write it without.")
+                raise ValueError(
+                    f"{value} in a class cannot be translated into JavaScript. Write the class without it."
+                )
             return _CLASSES[value]
         low, high = value if name == op.RANGE else (value, value)
         folded = ""

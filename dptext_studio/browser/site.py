@@ -113,7 +113,7 @@ def write_site(
         if any(out.iterdir()) and not (out / CORE).is_file() and not (out / UNFINISHED).is_file():
             raise InputError(f"{out.name} contains something other than this site. Choose a new or empty folder.")
         with write_errors(out / UNFINISHED):
-            (out / UNFINISHED).write_bytes(b"This site is not written whole: give the same command again.\n")
+            (out / UNFINISHED).write_bytes(b"This site is incomplete. Run the same command again.\n")
         made = _write_parts(out, say, shown)
         (out / UNFINISHED).unlink()
     return made
@@ -247,9 +247,7 @@ def _codes() -> bytes:
     """Return the vectors of SanText's word space as whole numbers, int8 (axes, words), which compress better."""
     codes = _words_of("santext").vocabulary.codes
     if codes is None:
-        raise ModelUnavailable(
-            "The bundled word space has no vectors of whole numbers. Restore it from the repository."
-        )
+        raise ModelUnavailable("The bundled word space has no integer vectors. Restore it from the repository.")
     return np.ascontiguousarray(codes.T).tobytes()
 
 
@@ -267,7 +265,9 @@ def _neighbours() -> tuple[bytes, bytes]:
     mechanisms = [get_mechanism(name) for name in MECHANISMS]
     space = alternatives.public_space(mechanisms[0])
     if any(alternatives.public_space(m) is not space for m in mechanisms):
-        raise ModelUnavailable("The mechanisms of the browser edition take alternatives from several word spaces.")
+        raise ModelUnavailable(
+            "The mechanisms of the browser edition take alternatives from several word spaces. Use mechanisms of one."
+        )
     places = {word: i for i, word in enumerate(space.words)}
     near = np.repeat(np.arange(len(space), dtype="<u2")[:, None], alternatives.SUGGESTED, axis=1)
     for rows in np.array_split(np.arange(len(space)), len(space) // 1024 + 1):

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
     from ..browser import serve, write_site
 
     if not (args.out or args.serve):
-        raise ConfigError("Give an output folder with --out FOLDER, or view the site with --serve.")
+        raise ConfigError("No output folder was given. Name one with --out FOLDER, or view the site with --serve.")
     say = (lambda line: None) if args.quiet else note
     with TemporaryDirectory() as passing:
         out = Path(args.out or passing)

@@ -20,7 +20,7 @@ _mount = st.components.v2.component("dptext_address", js=read_beside(__file__, "
 #: A note for an address of which :func:`only_here` is true.
 ONLY_HERE = (
     "This address works on this machine only. To share it, start the app with `--server.address 0.0.0.0` and open it "
-    "by this machine's network name or IP address. Without HTTPS, everything that visitors type is sent unencrypted."
+    "at this machine's network name or IP address. Without HTTPS, everything that visitors type is sent unencrypted."
 )
 #: The number of this session's addresses that are remembered.
 RECENT = 500

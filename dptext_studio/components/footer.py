@@ -60,7 +60,7 @@ def cite() -> None:
         more = f" It builds on: {literal(' '.join(others))}" if others else ""
         lines.append(f"**{literal(spec.title)}** {said}{more}")
     download.button(
-        "Download all as BibTeX",
+        "Download as BibTeX",
         references.bibtex(tuple(used)),
         "dp-text-studio.bib",
         "application/x-bibtex",
@@ -122,7 +122,7 @@ def line() -> None:
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):
         st.caption(f"DP-Text Studio {__version__} · no text leaves the machine it runs on", width="content")
         if address := hosting.browser_edition_url():
-            st.link_button("Compute in my browser", address, type="tertiary")
+            st.link_button("Open browser edition", address, type="tertiary")
         draw_when_open(st.popover("About", type="tertiary", key="footer_about", on_change="rerun"), WIDE, about)
 
 

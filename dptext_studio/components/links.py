@@ -92,17 +92,17 @@ def from_query(
 ) -> tuple[Setting | None, str | None]:
     """Return (setting, None) for an address, (None, error) if it is invalid, and (None, None) if it has no setting."""
     if "mechanism" not in params:
-        return None, f"{refused}: it has an ε but no mechanism." if "epsilon" in params else None
+        return None, f"{refused}: it has an ε but no mechanism. Add one." if "epsilon" in params else None
     name = params["mechanism"]
     try:
         fields = _fields(name)
         if not dpt.mechanism_class(name).uses_epsilon:
             params = {key: value for key, value in params.items() if key != "epsilon"}
         for key in params.keys() - {"mechanism", "epsilon"} - fields.keys():
-            raise dpt.ConfigError(f"{name} has no option {shorten_repr(key)} that a link can set.")
+            raise dpt.ConfigError(f"{name} has no option {shorten_repr(key)} that a link can set. Remove it.")
         setting = Setting.from_query(params)
         if isinstance(setting.epsilon, tuple):
-            raise dpt.ConfigError("epsilon must be one number in a link, not one per word.")
+            raise dpt.ConfigError("“epsilon” must be one number in a link, not one per word.")
         for key, value in setting.options.items():
             _check_offered(fields[key], value)
         given = recommended.with_recommended(setting).options

@@ -37,7 +37,7 @@ STATE = "gallery.json"
 #: The meaning of each notion for newcomers.
 PLAIN = {
     "pure": "ε limits how much more likely the released words are for this text than for any other.",
-    "metric": "ε limits the odds per unit of distance: words with similar meanings are protected more than others.",
+    "metric": "ε limits the change in odds per unit of distance: similar words are protected more than others.",
     "group": "A word is protected only within its group of similar words.",
     "approx": "ε limits how much more likely the released text is for this text than for any other, except with "
               "probability δ.",
@@ -274,7 +274,7 @@ def _open_folder(out: Path) -> dict[str, Page]:
         content = json.loads((out / STATE).read_text(encoding="utf-8"))
         pages = [Page(**p) for p in content["pages"]]
         if any(p.file != Path(p.file).name or not p.file.endswith(".html") for p in pages):
-            raise ValueError("an invalid page name")
+            raise ValueError("a page name is invalid")
         return {p.file: p for p in pages if (out / p.file).is_file()}
     except OSError as error:
         raise InputError(

@@ -21,7 +21,8 @@ from ..references import OWN, bibtex, references
 PUBLIC_TEXT = "a"
 FRESH = "The noise was fresh randomness from the operating system's generator, with no seed."
 POLISHED = (
-    "A language model then rewrote each output. This clean-up did not read the original texts, so it spends no ε."
+    "A language model then rewrote each output. This post-processing did not read the original texts, so it spends "
+    "no ε."
 )
 
 

@@ -55,7 +55,7 @@ class _DuplicateKey(ValueError):
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise _DuplicateKey("a name occurs twice")
+        raise _DuplicateKey("a field occurs twice")
     return values
 
 

@@ -74,7 +74,7 @@ def anonymisers(
         There are no rows.
     """
     if not rows:
-        raise InputError("There are no rows to draw.")
+        raise InputError("There are no rows. Pass at least one.")
     colours, figure = DARK if dark else LIGHT, Plot()
     names = list(dict.fromkeys(row.title for row in rows))
     for name in names:

@@ -23,7 +23,7 @@ def query_figure(
     curves: label → curve. epsilon: a dotted line marks it. Raises InputError without a curve.
     """
     if not curves:
-        raise InputError("There is no curve to draw.")
+        raise InputError("There is no curve. Pass at least one.")
     colours = DARK if dark else LIGHT
     finite = [n for c in curves.values() for n in c.n if np.isfinite(n)]
     top = int(np.ceil(np.log10(max(finite, default=10.0)) + 0.05))

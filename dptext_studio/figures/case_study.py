@@ -60,7 +60,7 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 40
         categoryarray=axis,
     )
     figure.update_yaxes(range=[0, 1.03])
-    figure.update_yaxes(title="Macro F1 of the intent", title_font={"color": colours["soft"]}, col=1)
+    figure.update_yaxes(title="Macro F1 (intent)", title_font={"color": colours["soft"]}, col=1)
     return with_hover(figure, colours)
 
 

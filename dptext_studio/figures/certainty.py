@@ -42,7 +42,7 @@ def certainty(
     colours = DARK if dark else LIGHT
     points = _points(rows)
     if not points:
-        raise InputError("There are no rows to draw.")
+        raise InputError("There are no rows. Pass at least one.")
     figure = Plot()
     mechanisms = tuple(dict.fromkeys(mechanism for mechanism, _ in points))
     for name in mechanisms:

@@ -63,7 +63,7 @@ def curves(
         ends += [float(x.min()), float(x.max())]
         _add_curve(figure, style, name, x, y, band)
     if not lines:
-        raise InputError("There is no curve to draw.")
+        raise InputError("There is no curve. Pass at least one.")
     if top is None:
         top = 1.0 if y_title == N_W else highest or 1.0
     add_frame(figure, list(lines), colours, height, width)
@@ -78,7 +78,7 @@ def _checked(
     x, y = np.asarray(epsilons, dtype=np.float64), np.asarray(mean, dtype=np.float64)
     band = None if low is None or high is None else np.array([low, high], dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or not len(x) or (band is not None and band.shape != (2, len(x))):
-        raise InputError(f"The curve “{label}” needs as many values as ε, and at least one.")
+        raise InputError(f"The curve “{label}” needs one value for each ε, and at least one.")
     if (low is None) != (high is None) or not (np.all(x > 0) and np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
         raise InputError(f"The curve “{label}” needs positive ε, finite values, and both ends of an interval or none.")
     return x, y, band

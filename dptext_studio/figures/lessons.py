@@ -84,7 +84,7 @@ class _Axes:
     def __init__(self, part: Curves):
         every = [x for xs, _ in (*part.lines.values(), *part.dots.values()) for x in xs]
         if not part.lines or not every:
-            raise InputError("There is no curve to draw.")
+            raise InputError("There is no curve. Pass at least one.")
         self.low, self.high, self.top = min(every), max(every), part.top
 
     def across(self, x: float) -> float:

@@ -19,7 +19,7 @@ def memory_over_words(rows: Sequence[Row], *, dark: bool = False, height: int = 
     Raises InputError if there are no rows.
     """
     if not rows:
-        raise InputError("There is no memory to draw.")
+        raise InputError("There are no rows. Pass at least one.")
     colours = DARK if dark else LIGHT
     names = labels(rows)
     styles = system_styles({label: setting.mechanism for setting, label in names.items()}, dark)

@@ -44,7 +44,7 @@ def total_budget(
     rows = [r for r in rows if r.measure == measure]
     systems = list(dict.fromkeys(r.system for r in rows if r.total))
     if not systems:
-        raise InputError("There is no total to draw.")
+        raise InputError("There is no total ε. Pass at least one row with one.")
     styles = system_styles({r.system: r.mechanism for r in rows if r.total}, dark)
     lines: dict[str, Curve] = {}
     for system in systems:

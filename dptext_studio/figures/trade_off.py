@@ -55,7 +55,7 @@ def trade_off(
     """
     shown = [p for p in points if p.has(hidden) and p.has(kept)]
     if not shown and hidden == "epsilon":
-        raise InputError("There is no point to draw yet.")
+        raise InputError("There is no point yet. Pass at least one.")
     colours = DARK if dark else LIGHT
     at = {id(p): (_across(p, hidden), p.value(kept).mean) for p in shown}
     best_ones = [shown[i] for i in pareto_front(shown, hidden, kept)]

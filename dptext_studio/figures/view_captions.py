@@ -95,7 +95,7 @@ def _factor(nats: float) -> str:
 def shift_text(offset: int) -> str:
     """Write how far a word moved along a list: ``3 places forward``."""
     if offset == 0:
-        return "in its place"
+        return "not moved"
     return f"{pluralize(abs(offset), 'place')} {'forward' if offset > 0 else 'back'}"
 
 

@@ -163,7 +163,7 @@ class Lesson(ABC):
             return value
         word = str(value).strip()
         if not word or len(word) > LONGEST_WORD or any(c.isspace() for c in word):
-            raise InputError("Type one English word.")
+            raise InputError("This is not one English word. Type one.")
         return word.lower()
 
 

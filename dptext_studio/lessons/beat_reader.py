@@ -98,7 +98,7 @@ def reader_sentences(one: Round) -> tuple[str, ...]:
     return (
         f"The optimal reader says “{facts[first]}”, is {percent(p)} sure, and {says}.",
         f"Why: {cause} {number(ratio)} times as often as it turns “{facts[second]}” into “{word}”. All four texts were "
-        "equally likely before. The other words are sampled separately and say nothing about this one.",
+        "equally likely at first. The other words are sampled separately and say nothing about this one.",
         f"The guarantee at {epsilon_text(one.epsilon)} allows no reader to be more than {limit_text(limit)} sure."
         if limit < CERTAIN
         else f"The guarantee at {epsilon_text(one.epsilon)} allows a reader to be practically certain.",
@@ -124,8 +124,8 @@ def end_curve(played: Sequence[tuple[float, Score]], who: str) -> Curves:
             "Blind guessing": ((xs[0], xs[-1]), (1 / rules.k, 1 / rules.k)),
         },
         dots={
-            f"{who}, share right": (where, tuple(one.players for one in levels)),
-            f"{who}, probability of being right": (where, tuple(one.deserved for one in levels)),
+            f"{who}: how often right": (where, tuple(one.players for one in levels)),
+            f"{who}: mean probability of being right": (where, tuple(one.deserved for one in levels)),
         }
         if levels
         else {},

@@ -70,7 +70,7 @@ class BrokenAudit(Lesson):
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"Where will the audit find the fault of {self.control.format_value(value).lower()}?",
+            f"Where will the audit find the fault in {self.control.format_value(value).lower()}?",
             (
                 "In its probabilities: two words differ by more than the guarantee allows",
                 "In its release: it contains words that were not sampled",

@@ -85,8 +85,8 @@ class Memorisation(Lesson):
                 f"At ε = 1000 it is {percent(noisy[value, value])}. These are bundled measurements.",
             ),
             (
-                "A network repeats sentences that it knows. It repeats almost no other sentence. But it answers in the "
-                "words and the style of its training set, which a reader can notice.",
+                "A network often repeats training sentences for similar inputs, and almost never for others. But it "
+                "answers in the words and style of its training set, which a reader can notice.",
                 "So ask two questions about such a mechanism. What does it guarantee to the writer? What does it "
                 "guarantee to the people whose texts it was trained on?",
             ),

@@ -21,7 +21,7 @@ MEANING = {
     REPLICATED: "Half of the comparisons or more significantly agree with the claim.",
     CONTRADICTED: "Comparisons significantly contradict the claim, or show that the effect is too small.",
     INCONCLUSIVE: "There are too few comparisons or texts to decide.",
-    NOT_COMPARABLE: "The paper measured something else, or the setting decides.",
+    NOT_COMPARABLE: "The paper measured something else, or the result depends on the setting.",
 }
 REPLIES = {
     REPLICATED: "That takes significant differences in at least half of the comparisons.",

@@ -87,7 +87,7 @@ class Redaction(Lesson):
             bin_of(sure, (0.375, 0.75)),
             (
                 f"“{example_text.WORD}” is {'not ' * (sure == 1.0)}crossed out, so the reader is {percent(sure)} sure.",
-                f"The other bars are {DRAWS} rewrites in which every content word was sampled with noise, at three ε.",
+                f"The other bars are means over {DRAWS} rewrites at each ε, with noise on every content word.",
             ),
             (
                 "A list of names cannot know which fact matters. Noise treats all words alike, and its effect on any "

@@ -84,7 +84,7 @@ class RepeatedAnswers(Lesson):
             rows[-1] = Row(f"{WORD} (place {posterior.rank:,})", p, percent(p), "original")
         return (
             Facts((), (("The answers", ", ".join(words)),)),
-            Bars("What the attacker believes that the word was", tuple(rows), top=1.0),
+            Bars("Which word the attacker believes it was", tuple(rows), top=1.0),
         )
 
     def ask(self, value: Any) -> Question:

@@ -113,7 +113,7 @@ class SentenceBank(Lesson):
             (
                 "A sentence sampled whole spends all its ε on its topic. It preserves no facts: names and dates "
                 "come from another sentence. It cannot come closer than the nearest sentence of the bank.",
-                "Words have to share ε. With little, each is nearly random. With much, the sentence comes back.",
+                "Words have to share ε. At small ε, each word is nearly random. At large ε, the sentence is unchanged.",
             ),
             (
                 Bars("Mean cosine to the sentence", rows, top=1.0),

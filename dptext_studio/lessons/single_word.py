@@ -43,7 +43,7 @@ class SingleWord(Lesson):
     def ask(self, value: Any) -> Question:
         n = len(example_text.drawn_words(example_text.rewrite_at(example_text.mechanism().config.epsilon)))
         return Question(
-            f"The note has {n} words that are sampled like this one. At which ε is about half of them unchanged?",
+            f"The note has {n} words that are sampled like this one. At which ε are about half of them unchanged?",
             tuple(map(epsilon_text, OFFERED)),
         )
 

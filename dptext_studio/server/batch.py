@@ -98,7 +98,7 @@ class BatchRequest(SettingFields, Private):
                 about.get("polish") is True,
             )
         except (KeyError, TypeError, AttributeError, ConfigError):
-            raise InputError("This job was made by another version of the program. Start it again.") from None
+            raise InputError("This job was made by another version of the program. Start the job again.") from None
 
 
 @dataclass(frozen=True)
@@ -326,7 +326,7 @@ class Batch(Private):
             with _naming:  # so that nobody reads an incomplete one
                 return (self.run / _NAME).read_text(encoding="ascii")
         except OSError as error:
-            raise InputError(f"The job folder cannot be used: {error.strerror}. Start it again.") from error
+            raise InputError(f"The job folder cannot be used: {error.strerror}. Start the job again.") from error
 
     def row_guarantees(self) -> Iterator[tuple[str, Guarantee | None]]:
         """Yield the texts of the finished rows, each with the guarantee of its rewrite; None if it has none."""

@@ -181,7 +181,7 @@ def test_tables_are_rewritten_and_taken_away_and_hostile_cells_stay_text(open_ap
     released = [line.strip('"') for line in text.splitlines()[1:]]
     assert len(released) == 30 and released != [f"My doctor treated my sister on day {i}." for i in range(30)]
     page.get_by_role("button", name="Another file").click()
-    page.get_by_role("button", name="Delete and start again").click()
+    page.get_by_role("button", name="Delete and restart").click()
 
     # On the page and in a spreadsheet.
     hostile = '"<img src=x onerror=alert(1)> www.example.org [l](http://example.org/a.png) $x$ | my doctor"'

@@ -134,12 +134,12 @@ def test_the_belief_about_one_fact_stands_under_each_setting():
         guess = words[int(found.guess)]
         sure = float(found.certainty)
         said = ">99%" if 0.99 < sure < 1 else percent(sure)
-        wrong = "" if guess == "heart" else f", wrongly “{guess}”"
+        wrong = "" if guess == "heart" else f", wrong guess “{guess}”"
         outside = [f"“{w}”" for w, covered in zip(words, found.is_covered, strict=True) if not covered]
         bare = f"  \n{', '.join(outside)}: not covered by the guarantee" if outside else ""
         assert line == f"Reader’s certainty: **{said}** (25% before){wrong}{bare}"
     assert "“kidney”, “liver”: not covered by the guarantee" in lines[1] and "not covered" not in lines[0]
-    assert len(lines) == 3 and "not known" in lines[2]
+    assert len(lines) == 3 and "unknown" in lines[2]
     notes = [c.value for c in at.caption]
     assert any(all(f"“{w}”" in n for w in words) for n in notes), "the same fact for all"
     assert any("Mahalanobis has no formula" in n for n in notes)
@@ -271,7 +271,7 @@ def test_equal_n_w_is_equal_and_comes_back_by_the_address_and_equal_epsilon_is_w
     assert [s.options for _, s in mine(other).columns] == [{}, {"noise": "tem"}]
     for wrong, said in (
         ({"at": "much"}, "at "),
-        ({"equal": "x"}, "equal must be one of"),
+        ({"equal": "x"}, "“equal” must be one of"),
         ({"2.mechanism": "x"}, "Unknown mechanism"),
         ({"3.mechanism": "tem", "4.mechanism": "tem", "5.mechanism": "tem"}, "2 to 4"),
     ):

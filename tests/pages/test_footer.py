@@ -53,7 +53,7 @@ def test_the_site_in_the_browser_is_led_to_where_it_is_named(monkeypatch, named,
     monkeypatch.setenv("DPTEXT_POCKET", named)
     found = opened().get("link_button")
     assert [link.proto.url for link in found] == leads
-    assert [link.proto.label for link in found] == ["Compute in my browser"] * len(leads)
+    assert [link.proto.label for link in found] == ["Open browser edition"] * len(leads)
 
 
 def test_the_limits_are_told():

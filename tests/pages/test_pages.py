@@ -1070,7 +1070,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     assert "oov='mask'" in code and "doctor" not in code
     assert any("CusText [@chen2023custext] at ε = 8.1 (per word)" in c.value for c in at.code[3:])
     names = [b.proto.label for b in at.get("download_button")]
-    assert {"Report", "Report with originals", "A page with an ε slider", "Save the session"} <= set(names)
+    assert {"Report", "Report with originals", "Page with slider", "Save the session"} <= set(names)
     saved = exports.SavedSession({"mechanism": "custext", "epsilon": "9"}, 5, "A sister of mine.")
     at.file_uploader(key="play_upload").set_value(("mine.json", saved.to_json().encode(), "application/json"))
     settle(at)

@@ -76,7 +76,7 @@ async function rewrite() {
       if (failed || ui.mechanism.value !== mechanism) return;
       ui.progress.hidden = bytes >= all;
       ui.progress.value = bytes / all;
-      say(bytes < all ? `Loading ${spec.title}, once: ${megabytes(bytes)} of ${megabytes(all)}` : "Unpacking …");
+      say(bytes < all ? `Loading ${spec.title} (only once): ${megabytes(bytes)} of ${megabytes(all)}` : "Unpacking …");
     });
   } catch (problem) {
     failed = true;

@@ -229,7 +229,7 @@ export class BeliefQuestion {
   given(/** @type {number} */ epsilon, /** @type {Release} */ release, exact = false) {
     const log = this.logLikelihood(epsilon, release, this.sumsAt(epsilon, exact)).map((l, j) => l + Math.log(this.prior[j]));
     const top = Math.max(...log);
-    if (top === -Infinity) throw new Error("None of these alternatives can have produced the release. Use the rewrite of this text.");
+    if (top === -Infinity) throw new Error("None of these alternatives could have produced the release. Use the rewrite of this text.");
     const z = top + Math.log(log.reduce((sum, l) => sum + Math.exp(l - top), 0));
     return { log: log.map((l) => Math.max(l - z, FLOOR)), ceiling: this.ceiling(epsilon) };
   }

@@ -187,7 +187,7 @@ function onAverage(
   /** @type {Prepared} */ { flagged, table, spec },
 ) {
   const given = flagged && !table && !spec.replaces ? " with these stand-ins" : "";
-  const said = `Over all releases${given} such a reader is right ${percent(Math.min(value, 1))} of the time`;
+  const said = `Over all releases${given}, such a reader is right ${percent(Math.min(value, 1))} of the time`;
   if (!draws) return `${said}.`;
   const [low, high] = [Math.max(0, value - 1.96 * error), Math.min(1, value + 1.96 * error)];
   return `${said} (95% CI ${percent(low)} to ${percent(high)}, ${draws} releases).`;

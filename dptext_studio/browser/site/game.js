@@ -100,7 +100,7 @@ function reasons(/** @type {Round} */ round) {
   return [
     `The optimal reader says “${facts[first]}”, is ${percent(posterior[first])} sure, and ${says}.`,
     `Why: the mechanism turns “${facts[first]}” into “${word}” ${number(posterior[first] / posterior[second])} times as ` +
-      `often as “${facts[second]}”. All ${facts.length} texts were equally likely before. The other words are sampled separately ` +
+      `often as “${facts[second]}”. All ${facts.length} texts were equally likely at first. The other words are sampled separately ` +
       "and say nothing about this one.",
     `The guarantee at ε = ${number(epsilon)} allows no reader to be more than ${limit(ceiling(epsilon, facts.length))} sure.`,
   ];
@@ -156,7 +156,7 @@ function curve(/** @type {Level[]} */ levels, /** @type {number} */ k) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
   svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", "Share of right guesses over ε. The table below has the numbers.");
+  svg.setAttribute("aria-label", "Share of right guesses by ε. The table below has the numbers.");
   const add = (/** @type {string} */ tag, /** @type {Record<string, string | number>} */ attributes, text = "") => {
     const node = document.createElementNS(SVG, tag);
     for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
@@ -188,7 +188,7 @@ function legend() {
   const list = element("ul", "", "g-legend");
   for (const [name, said] of [
     ["v-curve", "Ceiling of the guarantee, e^ε / (e^ε + k − 1)"], ["g-reader", "Optimal reader, on average"],
-    ["g-chance", "Blind guessing"], ["g-lucky", "Your guesses, share right"], ["g-deserved", "Your guesses, probability of being right"],
+    ["g-chance", "Blind guessing"], ["g-lucky", "Your guesses: how often right"], ["g-deserved", "Your guesses: mean probability of being right"],
   ]) list.append(element("li", said, name));
   return list;
 }

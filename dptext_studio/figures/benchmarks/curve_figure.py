@@ -54,7 +54,7 @@ def curves(
 
     shown = [s for s in found if s.points]
     if not shown and not any(s.points for s in papers):
-        raise InputError("There is no point to draw.")
+        raise InputError("There is no point. Pass at least one.")
     colours = DARK if dark else LIGHT
     figure = go.Figure()
     for s in papers:

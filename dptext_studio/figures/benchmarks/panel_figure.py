@@ -39,7 +39,7 @@ def panels(
     printed = [s for s in papers if s.points]
     names = list(dict.fromkeys(s.mechanism for s in (*shown, *printed)))
     if not names:
-        raise InputError("There is no point to draw.")
+        raise InputError("There is no point. Pass at least one.")
     colours, figure = DARK if dark else LIGHT, Plot()
     columns = min(columns, len(names))
     rows = -(-len(names) // columns)

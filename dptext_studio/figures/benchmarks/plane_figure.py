@@ -45,7 +45,7 @@ def plane(
     import plotly.graph_objects as go
 
     if not spots and not papers:
-        raise InputError("There is no setting with both metrics.")
+        raise InputError("There is no setting with both metrics. Pass at least one.")
     colours = DARK if dark else LIGHT
     better = (measure(privacy).better, measure(utility).better)
     figure = go.Figure()

@@ -63,12 +63,12 @@ function remark(belief, found, { released, copied, text }) {
   if (!released) {
     const says = text.toLowerCase().includes(fact.toLowerCase());
     const counts = draws > 1 ? `The guarantee counts all ${draws} draws together.` : "The guarantee counts the whole text at once.";
-    return `${says ? `The text says “${fact}”` : `The text does not say “${fact}”, and ${gives}`}. ${counts}`;
+    return `${says ? `The text says “${fact}”` : `The text does not say “${fact}”, but ${gives}`}. ${counts}`;
   }
   if (sameWord(released, fact)) {
     return `The original word was sampled again, ${sure > SURE ? "and the reader knows it" : "but other words could have produced it too"}.`;
   }
-  return `“${capital(released)}” is not “${fact}”, and ${gives}. Replacing a word does not always hide the fact.`;
+  return `“${capital(released)}” is not “${fact}”, but ${gives}. Replacing a word does not always hide the fact.`;
 }
 
 // What to do if there is no certainty, shown next to its gauge.

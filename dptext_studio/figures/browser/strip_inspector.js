@@ -49,7 +49,7 @@ class StripInspector {
           ? "This mechanism has no formula for the probabilities of its words."
           : "This mechanism writes the text as a whole, so single words have no distribution."
         : `Point at a ${some && this.tokens.every((u) => !u.drawn || isSentence(u)) ? "sentence" : "word"}, or use the arrow keys, to see its candidates ` +
-        "and how likely each was. Click it or press Enter to pin it; then move ε.";
+        "and how likely each was. Click it or press Enter to pin it; then change ε.";
       ui.note.hidden = false;
       return;
     }

@@ -5,7 +5,7 @@ class StripTint {
     const { why, chance, guess } = this.data.attack;
     if (why) return why;
     if (chance === undefined) return "Computing …";
-    return "longer bar: higher success of an attacker who sees one released word and knows the " +
+    return "longer bar: higher success rate of an attacker who sees one released word and knows the " +
       `mechanism, ε and public word frequencies. Without the output, a guess is right ${percent(chance)} ` +
       `of the time (always “${guess}”).`;
   }

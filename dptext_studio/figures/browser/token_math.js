@@ -222,7 +222,7 @@ function oddsWords(odds, eps) {
   }
   const all = draws * one;
   const whole = draws < 2 ? "" : all > SAYABLE
-    ? " For the whole text there is no practical limit." : ` For the whole text, it becomes at most ${oddsPair(all)}.`;
+    ? " For the whole text, there is no practical limit." : ` For the whole text, it becomes at most ${oddsPair(all)}.`;
   return `For one ${unit}, ${limit}.${whole}`;
 }
 

@@ -169,12 +169,11 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
             "Smallest detectable leak",
             core.format_share(report.leak_fresh or report.leak),
             help="The smallest share of wrongly unchanged words that this audit detects with probability 95%. This "
-                 f"value is for fresh draws; for every other way to rewrite it is {core.format_share(report.leak)}.",
+                 f"value is for fresh draws; for all other ways to rewrite, it is {core.format_share(report.leak)}.",
         )
     if released:
         st.caption(
-            "The distributions that the mechanism states satisfy the guarantee: this is their loss. Its releases do "
-            "not follow them."
+            "The stated distributions satisfy the guarantee: this is their loss. The releases do not follow them."
         )
     else:
         chart(audit_figure(report, dark()), key="audit_figure", alt=report.sentence())

@@ -128,7 +128,7 @@ def _ceiling_text(ceiling: float) -> str:
 
 def _downloads(curve: dpt.TradeOffCurve, subject: Subject, setting: dpt.Setting | None) -> None:
     def page() -> str:
-        return to_html(detection_curve(curve, dark=False), "Detections of two texts")
+        return to_html(detection_curve(curve, dark=False), "Trade-off curve of two texts")
 
     def data() -> str:
         named = {"setting": None if setting is None else setting.to_dict(), "title": subject.title}

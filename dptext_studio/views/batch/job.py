@@ -31,7 +31,7 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
     else:
         with away.popover("Another file", icon=":material/close:", width="stretch"):
             st.markdown("This stops the current work and deletes your file and all results.")
-            st.button("Delete and start again", key="batch_away", on_click=leave_job, icon=":material/delete:")
+            st.button("Delete and restart", key="batch_away", on_click=leave_job, icon=":material/delete:")
     if work.is_running():
         running = work.job
         work.show_progress("batch_stop", lambda: progress_text(running) if running else "")

@@ -106,6 +106,6 @@ def measures_view(batch: core.Batch, found: core.BatchSummary) -> None:
     elif work.result is None:
         if said := work.failure_text("Stopped."):
             st.error(literal(said))
-        if st.button("Measure similarity: cosine and BLEU", key="batch_measure"):
+        if st.button("Measure similarity", key="batch_measure"):
             work.start(batch, lambda task: batch.measure(("cosine", "bleu"), task), "Measuring")
             st.rerun()

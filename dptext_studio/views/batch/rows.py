@@ -33,7 +33,7 @@ def row_browser(batch: core.Batch, rows: int) -> None:
         by_row = {p.row: p for p in shown if p.original.strip()}
         row = st.selectbox("Look at a row word by word", list(by_row), key="batch_row", width=240)
         if row in by_row and st.button(
-            "Open it in Explore",
+            "Open in Explore",
             key="batch_to_explore",
             help="Explore rewrites the original with fresh noise. Do not release that rewrite in addition to the "
                  "result.",

@@ -155,7 +155,7 @@ def first_rows(upload: Upload, look: core.FilePreview, asked: core.BatchRequest 
     if asked is not None and work.request != wanted and follows_settings(upload, asked):
         rewrite_first_rows(upload, asked)
     elif not done:
-        label = f"Rewrite the first {n} rows" if n > 1 else "Rewrite the row"
+        label = f"Rewrite {n} rows" if n > 1 else "Rewrite one row"
         st.button(
             label,
             type="primary",
@@ -221,7 +221,7 @@ def all_rows_button(upload: Upload, look: core.FilePreview, asked: core.BatchReq
             )
         else:
             st.caption("The job stops when you close or reload this page. Your file and its results are then deleted.")
-        if st.button(f"Rewrite all {look.count:,} rows", type="primary", key="batch_start", width="stretch"):
+        if st.button("Rewrite all rows", type="primary", key="batch_start", width="stretch"):
             start_job(upload, asked, keep)
 
 
@@ -232,7 +232,7 @@ def forecast_view(upload: Upload, look: core.FilePreview, asked: core.BatchReque
     if work.request != wanted:
         work.stop()
         ask = look.count > FORECAST_AT_ONCE
-        if ask and not st.button(f"Compute it for {look.count:,} rows", key="batch_forecast"):
+        if ask and not st.button("Compute the guarantee", key="batch_forecast"):
             return
         batch = core.Batch(upload.folder, asked, limits().row)
         work.start(wanted, batch.forecast, "Computing the guarantee", last=True)

@@ -25,7 +25,7 @@ def memory_note() -> None:
         key="bench_memory",
         alt="Peak memory over the number of words for each mechanism; the table below has the crossovers",
     )
-    st.caption("1-Diffractor takes less memory than the mechanism of a row from this number of words:")
+    st.caption("Number of words from which 1-Diffractor takes less memory than the mechanism in the row:")
     st.dataframe(
         [
             {"mechanism": label} | {ours: _from(words) for ours, words in row.items()}

@@ -322,7 +322,7 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
             judge = f" Measured by {m.judge}." if m.judge else ""
             st.markdown(f"**{literal(metric_title(name))}**: {literal(m.about + better + judge)}")
         st.markdown(
-            "Bars are 95% intervals over test texts and seeds; each seed trains on different texts. For speed, they "
+            "Bars are 95% intervals over test texts and seeds; each seed trains on different texts. Bars of speed "
             "show the minimum and maximum over seeds. N_w, S_w, the Bayes-optimal guess and the 100 answers are "
             "computed once per setting from exact probabilities; their bars are over words. If stop words are kept, "
             "more of a text is unchanged than N_w shows. Utility: a classifier is trained and tested on rewritten "
@@ -337,7 +337,7 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
         with st.expander("Excluded tasks"):
             st.markdown(
                 "On these tasks, our classifier does not beat guessing the most frequent class by three standard "
-                "errors, even on unprotected text. They cannot show how much utility a mechanism loses."
+                "errors, even on unprotected text. These tasks cannot show how much utility a mechanism loses."
             )
             st.dataframe([{k: v for k, v in g.to_dict().items() if k != "enters"} for g in out], hide_index=True)
     with st.expander("How it was measured"):

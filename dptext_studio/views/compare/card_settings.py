@@ -49,9 +49,9 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
     mode, text = query.get("equal", "own"), query.get("at", "")
     refused = "This link was not followed:"
     if not 2 <= len(settings) <= COLUMNS:
-        return f"{refused} it has {len(settings):,} settings, but this page shows 2 to {COLUMNS}."
+        return f"{refused} it has {len(settings):,} settings. Use 2 to {COLUMNS} settings."
     if mode not in MODES:
-        return f"{refused} equal must be one of {', '.join(MODES)}, not {shorten_repr(mode)}."
+        return f"{refused} “equal” must be one of {', '.join(MODES)}, not {shorten_repr(mode)}."
     if mode != "own" and "at" in query:
         try:
             at = number_in(text)
@@ -69,7 +69,7 @@ def number_in(text: str) -> float:
     """Return the value of a link that is equal for all. Raise ConfigError."""
     value = codec.real("at", text)
     if not 0 < value < math.inf:
-        raise dpt.ConfigError(f"at must be a number above 0, not {shorten_repr(text)}.")
+        raise dpt.ConfigError(f"“at” must be a number above 0, not {shorten_repr(text)}.")
     return value
 
 

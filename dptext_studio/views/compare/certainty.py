@@ -102,10 +102,10 @@ def certainty_line(found: dpt.Belief | str | None) -> str:
     if found is None:
         return "Reader’s certainty: …"
     if isinstance(found, str):
-        return "Reader’s certainty: not known"
+        return "Reader’s certainty: unknown"
     guess, sure, before = int(found.guess), float(found.certainty), percent(float(found.prior.max()))
     said = ">99%" if 0.99 < sure < 1 else percent(sure)
-    wrong = f", wrongly “{literal(found.alternatives[guess])}”" if guess else ""
+    wrong = f", wrong guess “{literal(found.alternatives[guess])}”" if guess else ""
     bare = [f"“{literal(w)}”" for w, covered in zip(found.alternatives, found.is_covered, strict=True) if not covered]
     outside = f"  \n{', '.join(bare)}: not covered by the guarantee" if bare else ""
     if not found.is_covered.any():

@@ -101,7 +101,7 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
             continue
     totals = [t for t in totals if t[0] > 0 and np.isfinite(t[1])]
     if not totals:
-        st.caption("None of these mechanisms has a total ε on this text.")
+        st.caption("None of these mechanisms has a total ε on this text. Choose another mechanism.")
         return None
     ends = min(t[0] for t in totals), max(t[1] for t in totals)
     return mode, epsilon_slider(

@@ -20,7 +20,7 @@ from ...components.text import literal
 from ...figures.glossary import definition
 from ...server.session import session
 
-_BOUND = "A measured lower bound of ε for these two texts. It is no guarantee: other classifiers may detect more."
+_BOUND = "A measured lower bound on ε for these two texts. It is no guarantee: other classifiers may detect more."
 
 
 def show(found: DistinguishabilityFinding) -> None:

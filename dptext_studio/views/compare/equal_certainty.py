@@ -40,8 +40,8 @@ def level_slider() -> tuple[DeltaGenerator, int]:
         step=5,
         format="%d%%",
         key=stay(LEVEL_KEY, round(100 * LEVEL)),
-        help="Each setting gets the largest ε at which the optimal reader's certainty of the fact below does not "
-             "exceed this value.",
+        help="Each setting gets the largest ε at which the optimal reader's certainty about the fact below does "
+             "not exceed this value.",
     )
     return place, level
 

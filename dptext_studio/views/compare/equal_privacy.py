@@ -187,7 +187,7 @@ def show(found: list[Calibration], current: bool) -> None:
         st.caption(f"Target: a total of ε = {wanted}. A total counts the budget spent, not the privacy gained.")
     else:
         st.caption(
-            f"Target: a {TARGETS[first.kind]} of {wanted}, over the {words}{of} that all mechanisms replace. In "
+            f"Target for the {TARGETS[first.kind]}: {wanted}, over the {words}{of} that all mechanisms replace. In "
             "brackets: the 95% interval, if a value is estimated from draws."
         )
         if guesses := max((c.guesses or 0 for c in found), default=0):

@@ -52,7 +52,10 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
         begun = recommended.with_recommended(dpt.Setting(name)).options
         others = {k for k, v in setting.options.items() if k != option and (k not in begun or v != begun[k])}
         if others or (option and value not in tries):
-            return f"This link was not followed: this page does not support these options of {curves.title(name)}."
+            return (
+                f"This link was not followed: this page does not support its options of {curves.title(name)}. "
+                "Remove them."
+            )
         if option and value not in (values := found.setdefault(f"trade_{name}_{option}", [])):
             values.append(value)
     if settings:
@@ -63,7 +66,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
         if name in query:
             value = next((v for v in values if str(v) == query[name]), None)
             if value is None:
-                return f"This link was not followed: this page has no measure named {name}."
+                return f"This link was not followed: its value of “{name}” is invalid. Change it."
             found[f"trade_{name}"] = value
     if (limit := found.pop("trade_limit", None)) is not None:
         found[f"trade_limit_{found.get('trade_hidden', next(iter(HIDDEN)))}"] = limit

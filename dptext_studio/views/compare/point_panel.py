@@ -61,7 +61,7 @@ def point_panel(points: list[TradeOffPoint], text: str) -> None:
         if st.button("Show side by side", icon=":material/compare_arrows:", key="trade_beside"):
             add_setting(setting_of(point))
             st.switch_page("pages/compare.py")
-        if st.button("Open this setting in Explore", icon=":material/edit_note:", key="trade_open"):
+        if st.button("Open in Explore", icon=":material/edit_note:", key="trade_open"):
             open_point(point)
 
 

@@ -66,7 +66,7 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below
             "Explore",
             icon=":material/edit_note:",
             key=f"compare{column.id}_open",
-            help="Open this setting in Explore",
+            help="Open in Explore",
         ):
             links.open_explore(column.setting.at(outcome.epsilon))
 

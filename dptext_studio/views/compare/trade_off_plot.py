@@ -41,7 +41,11 @@ def choose_point(key: str) -> None:
 def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | None, live: bool, early: bool) -> None:
     shown = [p for p in points if p.has(hidden) and p.has(kept)]
     if not shown and (not live or hidden == "epsilon"):
-        st.info("The first points appear here in a moment." if live else "There are no measurements for this choice.")
+        st.info(
+            "The first points appear here in a moment."
+            if live
+            else "There are no measurements for this choice. Choose another measure, or more mechanisms."
+        )
         return
     best = advice.best if advice and not early else None
     figure = figures.trade_off(
@@ -124,9 +128,7 @@ def advice_text(advice: Advice, live: bool, early: bool) -> None:
     with st.container(horizontal=True):
         if st.button("Open in Explore", icon=":material/edit_note:", key="trade_open_best"):
             open_point(advice.best)
-        if advice.rivals and st.button(
-            "Side by side with the next best", icon=":material/compare_arrows:", key="trade_compare"
-        ):
+        if advice.rivals and st.button("Compare next best", icon=":material/compare_arrows:", key="trade_compare"):
             session().compare([setting_of(p) for p in (advice.best, *advice.rivals[:2])])
             st.switch_page("pages/compare.py")
 

@@ -18,8 +18,8 @@ state = st.session_state
 
 _RULES = {"Even": "uniform", "By frequency": "frequency", "By hand": "hand", "By public context": "public"}
 _HELP = (
-    "How the total is divided over the words. “By frequency” gives less to words that are rare in public text, and “By "
-    "public context” less to words that the kept words predict."
+    "How the total is divided among the words. “By frequency” gives less to words that are rare in public text, and "
+    "“By public context” less to words that the kept words predict."
 )
 
 
@@ -36,7 +36,7 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
         one = mechanism.replace(epsilon=1.0)
         planned = one.plan(text)
         per_unit = one.guarantee(planned).total
-        drawn = require_alignment(one, "has no words that could share a total").spending(planned)
+        drawn = require_alignment(one, "has no words that could share a total. Turn off the total").spending(planned)
         public = bool(drawn) and public_context(one, planned, drawn[0]) is not None
     except dpt.DPTextError as error:
         st.error(literal(str(error)))

@@ -132,7 +132,7 @@ def _show(belief: dpt.Belief, several: attacks.SeveralReleases) -> None:
     """Show the belief after the release above, then row by row what more releases and the guarantee allow."""
     certainty = float(belief.certainty)
     draws = belief.releases[0][0].guarantee.draws
-    together = "" if draws < 2 else f" It adds up all draws that may depend on the fact ({draws:,} in all)."
+    together = "" if draws < 2 else f" This limit adds up all draws that may depend on the fact ({draws:,} in all)."
     values = {
         "Reader’s certainty": (">99%" if 0.99 < certainty < 1 else percent(certainty), "After the release above."),
         "Before": (percent(float(belief.prior.max())), "All alternatives were equally likely."),

@@ -73,7 +73,11 @@ def more(run: runs.Run, result: dpt.RewriteResult, play_tour: Callable[[], None]
         with st.container(key="play_does_more", width="content"):
             download_button(result)
         play_tour()
-    st.toggle("Marks, originals and copying", key="play_tools", help="This shows them above the text.")
+    st.toggle(
+        "Marks, originals and copying",
+        key="play_tools",
+        help="Controls above the text: mark words, show the originals, or copy the rewrite.",
+    )
     with st.container(horizontal=True, gap="small"):
         drawer_button("Advanced", "play_advanced", "play_options_open")
         drawer_button("Analyses", "play_far_button", "play_far_open")

@@ -52,11 +52,11 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
     """Return a short lesson on public priors, for the kind in use."""
     if promise.among:
         by_turns = any(c.kind is ConditionKind.RELEASED_BEFORE for c in promise.among.conditions)
-        before = " Every word released before is public too." if by_turns else ""
+        before = " Every word already released is public too." if by_turns else ""
         public = (
             "**What is public?** The kept words and punctuation, with their positions: the guarantee treats them as "
-            f"fixed, and everyone can read them in the release.{before}\n\n**What does it propose?** A language model "
-            "that sees only public text proposes words that fit."
+            f"fixed, and everyone can read them in the release.{before}\n\n**What does the prior propose?** A "
+            "language model that sees only public text proposes words that fit."
         )
     else:
         public = "**What is public?** Word frequencies in other people's texts. These are the proposal."
@@ -66,9 +66,9 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
     return (
         f"{public} This is the same for every private text that the guarantee compares, so it reveals nothing about "
         f"yours.\n\n**What does your text do?** {moves} At small ε, your text has almost no influence, so words are "
-        "sampled from the proposal. Without a prior, all words would be about equally likely.\n\n**What does it not "
-        "do?** A fitting word is not a similar word: at equal N_w, it does not preserve more meaning. Words that the "
-        "model finds likely are also easy to guess."
+        "sampled from the proposal. Without a prior, all words would be about equally likely.\n\n**What does the "
+        "prior not do?** It does not preserve more meaning at equal N_w, because a fitting word is not a similar word. "
+        "Words that the model finds likely are also easy to guess."
     )
 
 
@@ -86,7 +86,7 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
     """
     g = result.guarantee
     st.subheader("Guarantee")
-    before = "It no longer applies, see above. For one version alone: " if void else ""
+    before = "It no longer applies (see above). For one version alone: " if void else ""
     (st.warning if void or g.notion == "none" or g.seeded else st.info)(before + literal(g.sentence()))
     if not void and (account := current_ledger().account(run.inputs.text)).void:
         st.caption(literal(f"Your earlier releases of this text have no guarantee: {account.void}."))
@@ -121,6 +121,6 @@ def _numbers(run: runs.Run, result: dpt.RewriteResult) -> None:
                    "number.")
     if g.expected is not None:
         st.caption(
-            f"Expected: {number(g.expected)}. An expectation is not a guarantee. The expected number of draws is "
-            "(1 − D + A)n, with the rates of deletion D and addition A; the paper prints (A − D)n."
+            f"Expected total ε: {number(g.expected)}. An expectation is not a guarantee. The expected number of draws "
+            "is (1 − D + A)n, with the rates of deletion D and addition A; the paper prints (A − D)n."
         )

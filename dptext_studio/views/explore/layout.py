@@ -22,7 +22,7 @@ BRING = """<script>
 setTimeout(() => document.querySelector(".st-key-{}")?.scrollIntoView({{ block: "start" }}), 200);
 </script>"""
 #: The container of the last result, which always exists, and its name in sentences.
-BEFORE, REWRITE = "play_before", "is the rewrite"
+BEFORE, REWRITE = "play_before", "are the rewrite"
 
 
 def set_open(what: str, to: bool) -> None:

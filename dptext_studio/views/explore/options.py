@@ -57,7 +57,7 @@ def options_column() -> runs.Inputs | None:
                 if (spread := budget.panel(plain, state.play_text, "play_budget")) is not None:
                     chosen["epsilon"] = spread
         else:
-            st.caption("With a text, one total can be spread over its words.")
+            st.caption("Type a text to divide one total among its words.")
     seed = None
     with st.expander("Repeatable demonstration"):
         if st.toggle(
@@ -99,7 +99,7 @@ def public_start(
         or not st.toggle(
             "Use a public prior",
             key="play_public",
-            help="A language model proposes words from the kept words, which are public anyway, and the private text "
+            help="A language model proposes words that fit the kept words, which are public, and the private text "
                  "shifts the proposal. The guarantee is unchanged for texts with the same kept words.",
         )
     ):

@@ -100,7 +100,7 @@ def empty_view() -> None:
         return
     st.error(too_long(text, ", or rewrite it with `python -m dptext_core rewrite --file FILE`"))
     st.button(
-        "Keep the part that fits",
+        "Shorten the text",
         key="play_shorten",
         type="primary",
         on_click=keep_what_fits,

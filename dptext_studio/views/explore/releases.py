@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.measure.ledger_entries import SHARED_NOISE
 
 from ...components import download
 from ...server.session import session
@@ -34,8 +33,8 @@ def warn_if_void(result: dpt.RewriteResult) -> bool:
     at = [e.config.epsilon for e in mine]
     which = f", at ε = {' and '.join(f'{e:g}' for e in at)}" if all(isinstance(e, float) for e in at) else ""
     st.error(
-        f"**The guarantee no longer holds for this draw.** You released {len(mine)} versions of it{which}, and "
-        f"{SHARED_NOISE}. Rewrite again, and release one version only.",
+        f"**The guarantee no longer holds for this draw.** You released {len(mine)} versions of it{which}. They "
+        "share their noise, so together no finite ε holds. Rewrite again, and release one version only.",
         icon=":material/warning:",
     )
     return True

@@ -55,7 +55,7 @@ def progress_below(run: runs.Run, result: dpt.RewriteResult) -> None:
         place.show_progress("risk_stop")
     elif not _answers(place, run, result) or place.error is not None:
         at = number(result.config.epsilon)
-        if st.button(f"Compute the attacker's success at ε = {at}", key="risk_start"):
+        if st.button(f"Compute at ε = {at}", key="risk_start"):
             start(run, result)
             st.rerun(scope="app")
 
@@ -85,6 +85,6 @@ def _answers(held: jobs.Work, run: runs.Run, result: dpt.RewriteResult) -> bool:
 
 def _ask(mechanism: dpt.Mechanism) -> str:
     return (
-        f"With {mechanism.title} almost every word is a possible output, and each needs its own optimal guess. "
+        f"With {mechanism.title}, almost every word is a possible output, and each needs its own optimal guess. "
         "Computing them takes about ten seconds per ε: press the button below the text."
     )

@@ -71,7 +71,7 @@ def _setting(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     link(query | links.example_to_query(run.inputs.text), left_out, "this setting")
     st.markdown("**As a command**, with your text in a file")
     st.code(exports.as_command(mechanism, run.inputs.seed), language="sh", wrap_lines=True)
-    st.markdown("**As Python**, with your text in a file. Without a seed each run uses fresh noise.")
+    st.markdown("**As Python**, with your text in a file. Without a seed, each run uses fresh noise.")
     st.code(exports.as_python(mechanism, run.inputs.seed), language="python", wrap_lines=True)
     download.button(
         "Notebook",
@@ -102,7 +102,7 @@ def _originals(run: runs.Run, result: dpt.RewriteResult, warning: str) -> None:
     """Offer the files with originals."""
     st.markdown("**These files show the original words: do not publish them for a private text.**")
     moves = run.payload["live"] and not run.spread
-    label = "A page with an ε slider" if moves else "A page with clickable words"
+    label = "Page with slider" if moves else "Page with candidates"
     _file(label, "inspection", "slider", "html", partial(exports.inspection, result, run.payload))
     findings = attackers.finished_attacks(run, result)
     named = f" and {len(findings)} attacker{'s' if len(findings) > 1 else ''}" if findings else ""

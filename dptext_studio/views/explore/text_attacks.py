@@ -97,7 +97,7 @@ def limit_panel(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResu
     n, limit = finding
     most, chance = st.columns(2)
     most.metric("Limit for any attacker", percent(limit.value))
-    chance.metric("Without the output", percent(1 / n), help="All texts were equally likely before.")
+    chance.metric("Without the output", percent(1 / n), help="All texts were equally likely at first.")
     st.markdown(literal(limit.sentence()))
 
 
@@ -108,7 +108,7 @@ def two_texts_panel(
     draws = two_texts.default_rewrites(mechanism)
     st.markdown(
         f"Your text and another are rewritten {draws} times each. Classifiers train on one half and predict the "
-        "original of the other half. This works for every mechanism."
+        "originals of the other half. This works for every mechanism."
     )
     made = candidate_texts(run, mechanism, result, "attack_two", 2)
     if made is None:

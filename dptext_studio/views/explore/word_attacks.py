@@ -31,7 +31,7 @@ def bayes_panel(
         return
     ask, note = None, ""
     if bayes.is_available(mechanism) and not bayes.is_ready(mechanism, step.epsilon or _largest(result)):
-        ask = "Compute the optimal guess"
+        ask = "Compute optimal guess"
         note = "The first time for these options, this takes about ten seconds."
 
     def work(task: dpt.Task):
@@ -117,7 +117,7 @@ def repeated_answers_panel(
         (*kind, token),
         "Computing the curve",
         lambda task: query.query_curve(channel, epsilons, task=task),
-        ask=None if channel.draws is None else "Show the number at every ε",
+        ask=None if channel.draws is None else "Compute the curve",
     )
     channels = query.sampled_channels(result)
     text = None
@@ -127,7 +127,7 @@ def repeated_answers_panel(
             kind,
             "Computing the curve of the text",
             lambda task: query.query_curve(channels, epsilons[::2], task=task),
-            ask=f"Add the curve of all {len(channels)} words",
+            ask=f"Add all {len(channels)} words",
         )
     lines = {f"“{step.original}”": curve} if curve is not None else {}
     if text is not None:
@@ -195,7 +195,7 @@ def language_model_panel(
         (run.number, result.config),
         "Running the language model",
         lambda task: attacker.attack(mechanism, result, task=task),
-        ask="Run the language model",
+        ask="Run language model",
         note=attacker.how,
     )
     if finding is None:

@@ -120,7 +120,7 @@ def measured_panel() -> None:
     chart(
         figure_of(study, dark=dark()),
         key="case_figure",
-        alt="Macro F1 of the intent over ε, for both data sets; the table below has the numbers",
+        alt="Macro F1 (intent) over ε, for both data sets; the table below has the numbers",
     )
     heading, *rows = core.table(study)
     st.dataframe([dict(zip(heading, row, strict=True)) for row in rows], hide_index=True, height=240, key="case_table")

@@ -32,7 +32,7 @@ _QR = st.components.v2.component(
 EVERYWHERE = "0.0.0.0"
 ONLY_HERE = (
     "This address works on this machine only, so there is no code to scan. Start the app with `--server.address "
-    "0.0.0.0` and open it by this machine's network name or IP address. Or set the name with "
+    "0.0.0.0` and open it at this machine's network name or IP address. Or set the name with "
     "`--browser.serverAddress NAME`. Without HTTPS, everything that the class types is sent unencrypted."
 )
 

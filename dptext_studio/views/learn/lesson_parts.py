@@ -228,6 +228,6 @@ def take_home(lesson: Lesson) -> None:
 
 def door(lesson: Lesson, value: Any) -> None:
     with st.container(key="learn_door"):
-        if st.button("Try it in Explore", icon=":material/open_in_new:", key=f"learn_door_{lesson.name}"):
+        if st.button("Try in Explore", icon=":material/open_in_new:", key=f"learn_door_{lesson.name}"):
             query = links.to_query(recommended.with_recommended(lesson.setting(value)))
             st.switch_page("pages/explore.py", query_params=query)

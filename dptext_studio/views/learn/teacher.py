@@ -85,7 +85,7 @@ def _slides(number: int) -> None:
         "The lessons are the slides. Each has five: introduction, figure, question, answer, and what it means."
     )
     st.markdown("In a class session, phones follow your slides, vote, and vote again after a discussion.")
-    present_button(f"Present from lesson {number}", "learn_present_here", "content")
+    present_button(f"Present lesson {number}", "learn_present_here", "content")
 
 
 def _session(lesson: Lesson, value: Any, mine: Learning) -> None:
@@ -94,8 +94,8 @@ def _session(lesson: Lesson, value: Any, mine: Learning) -> None:
         "Count the answers of my class",
         key="learn_counts",
         on_change=start_counting,
-        help="Opens an address for your class and counts answers without names or texts, hidden until you show them. "
-        "The votes are deleted after some hours, or when you switch this off.",
+        help="Opens an address for your class and counts answers without names or texts. Counts are hidden until you "
+        "show them, and deleted after some hours or when you switch this off.",
     )
     if mine.room and not VOTES.is_open(mine.room):
         st.warning(f"{CLOSED} Switch counting off and on for a new address.")

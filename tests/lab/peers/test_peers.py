@@ -303,7 +303,7 @@ def test_an_environment_without_the_packages_is_said(folder):
         command.main(["--peers-python", sys.executable, "--vocabulary", "2000"])
     with pytest.raises(InputError, match="cannot be started"):
         compare.installed(folder, str(folder / "no-python"))
-    with pytest.raises(InputError, match="Rows: MVC"):
+    with pytest.raises(InputError, match="Choose from MVC"):
         command.main(["--peers-python", sys.executable, "--only", "nothing"])
     with pytest.raises(InputError, match="Choose more"):
         command.main(["--peers-python", sys.executable, "--vocabulary", "10"])
