@@ -314,5 +314,5 @@ def text_attacker(name: str | None, mechanism: Mechanism) -> Any:
     attacker = attacker_of(name, mechanism)
     if not isinstance(attacker, TextAttacker):
         raise InputError(f"The attacker {attacker.name!r} needs several texts, but this command reads one. Use "
-                         "the command attack.")
+                         "'dptext attack'.")
     return attacker

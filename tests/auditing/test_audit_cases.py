@@ -110,7 +110,7 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
     else:
         assert check.status == "refuted" and check.witness is not None
         n = 256 if leak == "all" else 8
-        assert f"In lists of 32 texts, {where}: the words" in check.witness.details
+        assert f"In lists of 32 texts, the words of a rewrite at {where}" in check.witness.details
         assert f"in {n} of {n} guesses. The guarantee allows 5.0% (ε = 0.5)." in check.witness.details
         assert (check.witness.first, check.witness.second) == ("word0", "word1")
 
@@ -373,7 +373,7 @@ def test_whole_outputs_hold_where_nothing_speaks_against_it(monkeypatch):
         ({"detectable": 1.9}, "inconclusive", "with 200 rewrites of each text, the largest detectable loss is"),
         ({"detectable": 1.9, "exact": 1.0}, "holds", ""),
         ({"detectable": 2.0}, "holds", ""),
-        ({"delta": 1e-9}, "inconclusive", "δ = 1e−9 allows failures that are too rare to detect: 100 rewrites"),
+        ({"delta": 1e-9}, "inconclusive", "δ = 1e−9 allows failures too rare to detect: 100 rewrites"),
         ({"delta": 1e-9, "exact": 1.0}, "holds", ""),
         ({"delta": 0.5}, "holds", ""),
         ({"misstated": ("w", "wrong.")}, "refuted", "wrong."),

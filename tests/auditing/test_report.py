@@ -124,7 +124,7 @@ def test_a_report_that_holds():
     assert report.blind == ("a leak", "a loss")
     assert report.first() == (
         "over 3 inputs (2 pairs), the largest loss is 1.5, and the guarantee allows 2 (one output at most 7.39 times "
-        f"as likely); the draws could not detect a leak. Also not detectable: a loss. {REST}"
+        f"as likely). The draws could not detect a leak. Also not detectable: a loss. {REST}"
     )
     assert report.parts() == (
         ("proven", ("Formulas were compared.",)),
@@ -145,7 +145,7 @@ def test_a_report_that_holds():
     twice = replace(report, checks=(*report.checks, *report.checks))
     assert twice.parts() == report.parts() and twice.blind == report.blind
     assert replace(report, checks=()).first() == report.first().replace(
-        "; the draws could not detect a leak. Also not detectable: a loss", ""
+        ". The draws could not detect a leak. Also not detectable: a loss", ""
     )
     assert len(replace(report, checks=()).lines()) == 2
 

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
                 f"note: {args.word!r} is word {', '.join(map(str, [index, *more]))}; this is the first. See --index."
             )
     if not args.quiet and mechanism.likelihood is not None and mechanism.likelihood.in_turn:
-        note("note: in this order, a word depends on earlier outputs; this assumes that all of them are unchanged")
+        note("note: in this order, a word depends on earlier outputs; the distribution assumes that all are unchanged")
     distribution = mechanism.distribution(text, index)
     facts = {"index": index, "source": distribution.source, "p_keep": distribution.p_keep()}
     _print(args, distribution, facts, (f"probability that “{distribution.source}” is unchanged", distribution.p_keep()))

@@ -36,7 +36,7 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
         one = mechanism.replace(epsilon=1.0)
         planned = one.plan(text)
         per_unit = one.guarantee(planned).total
-        drawn = require_alignment(one, "has no words that could share a total").spending(planned)
+        drawn = require_alignment(one, "has no words that could share a total. Turn off the total").spending(planned)
         public = bool(drawn) and public_context(one, planned, drawn[0]) is not None
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
