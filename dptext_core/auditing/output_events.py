@@ -115,7 +115,7 @@ def check_totals(m: Mechanism, r: RewriteResult, guarantee: Guarantee) -> None:
     if r.guarantee.total < guarantee.total * (1 - 1e-9):
         raise InputError(
             f"{m.title} guarantees {r.guarantee.total:g} with a rewrite, but {guarantee.total:g} for its text: the "
-            "smaller total is not a guarantee. Correct it."
+            "smaller total is not a guarantee. Correct the guarantees."
         )
 
 

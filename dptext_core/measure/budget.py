@@ -166,7 +166,7 @@ def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]
             f"The shares add up to {given:.1%}, so nothing remains for the other words. Reduce some shares."
         )
     if not others and abs(given - 1) > 1e-6:
-        raise InputError(f"Every word has a share, and they add up to {given:.1%}. Make it 100%, or omit one share.")
+        raise InputError(f"Every word has a share, but their sum is {given:.1%}. Make the sum 100%, or omit one share.")
     remaining = (1 - given) / others if others else 0.0
     return [shares.get(i, remaining) / (1 if others else given) for i in drawn]
 

@@ -154,10 +154,10 @@ def test_a_report_that_holds():
     ("changed", "said"),
     [
         ({"inputs": 1, "pairs": 1}, "over 1 input (1 pair), the largest loss is 1.5, and the guarantee allows 2 (one"),
-        ({"unit": "places"}, "the largest loss is 1.5 per unit of distance (places), and the guarantee allows 2; the"),
-        ({"claimed": 20.8}, "and the guarantee allows 20.8; the draws"),
+        ({"unit": "places"}, "the largest loss is 1.5 per unit of distance (places), and the guarantee allows 2. The"),
+        ({"claimed": 20.8}, "and the guarantee allows 20.8. The draws"),
         ({"claimed": 20.7}, "and the guarantee allows 20.7 (one output at most"),
-        ({"delta": 0.01}, "loss is 1.5 beyond δ = 0.01, and the guarantee allows 2 with δ = 0.01; the draws"),
+        ({"delta": 0.01}, "loss is 1.5 beyond δ = 0.01, and the guarantee allows 2 with δ = 0.01. The draws"),
         ({"of": "the whole output"}, "the largest loss is 1.5 for the whole output, and"),
         ({"of": "the whole output", "delta": 0.01}, "is 1.5 for the whole output beyond δ = 0.01, and"),
         ({"exact": False}, "the loss is at least 1.5 (with 95% confidence), and"),
