@@ -53,7 +53,7 @@ def _gpus(text: str) -> float:
 
 def _positive(text: str) -> int:
     if (number := codec.parse_whole_number("the number", text)) < 1:
-        raise ConfigError(f"{shorten_repr(text)} is not a whole number of at least 1.")
+        raise ConfigError(f"{shorten_repr(text)} is not a whole number of at least 1. Give one.")
     return number
 
 

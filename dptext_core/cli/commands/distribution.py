@@ -79,8 +79,8 @@ def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None
             note(f"note: {word!r} is token {', '.join(map(str, places))}; this is the first. See --piece.")
     if not 0 <= piece < len(units):
         raise InputError(
-            f"There is no token {piece}: this rewrite has {len(units)}, counted from 0. Every run uses fresh noise; "
-            "--seed repeats a draw."
+            f"There is no token {piece}: this rewrite has {len(units)}, counted from 0. Every run uses fresh noise: "
+            "choose one of these, or repeat a draw with --seed."
         )
     distribution, unit = result.distribution(piece), units[piece]
     known = result.candidate(piece)
