@@ -570,7 +570,7 @@ def test_any_file_that_an_option_names_decides_by_what_it_holds(tmp_path):
     config = (out / "config.json").read_text()
     assert json.loads(config)["options"]["words"] == "words.txt" and str(tmp_path) not in config
     write(tmp_path / "words.txt", "b")
-    with pytest.raises(dpt.ConfigError, match="files that its words names"):
+    with pytest.raises(dpt.ConfigError, match="files of its words differ"):
         rewrite_data(data, m, out)
     rewrite_data(data, Reading.create(), tmp_path / "plain")
     assert "loads" not in json.loads((tmp_path / "plain" / "config.json").read_text())
