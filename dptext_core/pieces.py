@@ -210,5 +210,7 @@ def check_pieces(text: str, pieces: Sequence[Release], title: str) -> None:
         if piece.origin not in ORIGINS:
             raise ConfigError(f"{title} gives span {k} the origin {piece.origin!r}. Use one of {', '.join(ORIGINS)}.")
         if not at <= start <= end <= len(text) or text[start:end] != piece.text:
-            raise ConfigError(f"{title} returned spans that are not in its released text in this order (span {k}).")
+            raise ConfigError(
+                f"{title} returned spans that are not in its released text in this order (span {k}). Correct the spans."
+            )
         at = end

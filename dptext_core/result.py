@@ -51,7 +51,7 @@ class Trace(Private):
 
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
         """Return the distribution of unit ``i``, given the units before it."""
-        raise NoDistribution("This mechanism has no formula for its distributions.")
+        raise NoDistribution("This mechanism has no formula for its distributions. Choose another mechanism.")
 
     def distributions(self, units: Sequence[tuple[int, Unit]]) -> Iterator[TokenDistribution]:
         """Yield :meth:`distribution` of several units; a trace may be faster than one by one."""
@@ -186,8 +186,8 @@ class RewriteResult(Private):
         if "distribution" in self.can:
             return ""
         if "alignment" in self.can:
-            return "This mechanism has no formula for the probabilities of its words."
-        return "This mechanism writes the text as a whole, so single words have no distribution."
+            return "This mechanism has no formula for word probabilities. Choose another mechanism."
+        return "This mechanism writes whole texts, so words have no distribution. Choose another mechanism."
 
     def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> PolishedResult:
         """Post-process the release into more fluent text: see :func:`dptext_core.attacks.polish.polish`.
@@ -238,7 +238,7 @@ class RewriteResult(Private):
         """
         unit = self._unit(i)
         if not unit.is_sampled:
-            name = "Step" if "alignment" in self.can else "Piece"
+            name = "Step" if "alignment" in self.can else "Token"
             rule = isinstance(unit, Release) and unit.origin == "rule"
             verb = "placed" if rule else "deleted" if unit.action == "delete" else "kept"
             raise NoDistribution(
@@ -268,9 +268,11 @@ class RewriteResult(Private):
 
     def _unit(self, i: int) -> Unit:
         units = self.units
-        name = "step" if "alignment" in self.can else "piece"
+        name = "step" if "alignment" in self.can else "token"
         if not 0 <= check_whole_number(f"i, the number of a {name},", i) < len(units):
-            raise InputError(f"There is no {name} {i}: this rewrite has {len(units)}, counted from 0.")
+            raise InputError(
+                f"There is no {name} {i}: this rewrite has {len(units)}, counted from 0. Choose one of these."
+            )
         return units[i]
 
     def to_dict(self, trace: bool = False) -> dict:

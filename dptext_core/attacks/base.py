@@ -56,7 +56,7 @@ class Attacker(ABC):
     def check(self, mechanism: Mechanism) -> None:
         """Raise NoDistribution, with the reason, for a mechanism that it cannot attack."""
         if self.scope != "data set":
-            require_alignment(mechanism, "replaces no single words")
+            require_alignment(mechanism)
 
 
 class TextAttacker(Attacker):

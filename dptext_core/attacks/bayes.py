@@ -286,7 +286,7 @@ def _single_epsilon(epsilon: float | tuple[float, ...]) -> float:
 
 
 def _by_word(mechanism: Mechanism) -> WordByWord:
-    require_alignment(mechanism, "replaces no single words")
+    require_alignment(mechanism)
     if not mechanism.uses_epsilon:
         raise NoDistribution(
             f"{mechanism.title} replaces a word independently of the original, so a released word reveals nothing. Use "

@@ -170,7 +170,7 @@ def attack_words(
     in the original of the words that count, by default all. There are no guesses if none was sampled. quick: skip the
     attackers that read a text several times. Raises NoDistribution if the mechanism writes a new text.
     """
-    require_alignment(mechanism, "replaces no single words")
+    require_alignment(mechanism)
     steps, hits, left_out = result.steps, dict[str, list[bool]](), dict[str, str]()
     drawn = choose_places([i for i, s in enumerate(steps) if s.is_hidden and (only is None or s.span[0] in only)])
     # An attacker cannot see which of the others were sampled independently, so they are read too.

@@ -36,7 +36,7 @@ def attack(
     """Run mask inference by ``model``, with its first guesses ordered by ``judge`` (None: the added model). only: the
     attacked steps, by default all. Raises ModelUnavailable without a judge, and the errors of `mask_inference.attack`.
     """
-    require_alignment(mechanism, "replaces no single words")
+    require_alignment(mechanism)
     reader = causal.judge() if judge is None else judge
 
     def rescore(out: tuple[int, int], words: Sequence[str]) -> Sequence[int]:

@@ -125,7 +125,7 @@ def attack(
     """
     from ..models import engine, load_masked_lm
 
-    require_alignment(mechanism, "replaces no single words")
+    require_alignment(mechanism)
     released = Document.parse(result.text, mechanism.language)
     steps = [(i, s) for i, s in enumerate(result.steps) if (s.is_hidden if only is None else i in only)]
     guesses: list[MaskGuess] = []

@@ -78,9 +78,9 @@ class NearestAttack:
         n = len(self.guesses)
         whose = "the one replaced word" if n == 1 else f"the {n} replaced words"
         return (
-            f"Guessing that nothing was changed is right for {percent(self.same)} of {whose}, guessing the nearest "
-            f"other word for {percent(self.nearest)}. {percent(self.within)} of the originals are among the ten "
-            f"nearest. Always guessing the most frequent word is right {percent(self.chance)} of the time (the ten "
+            f"Guessing that nothing was changed is right for {percent(self.same)} of {whose}, and guessing the "
+            f"nearest other word for {percent(self.nearest)}. {percent(self.within)} of the originals are among the "
+            f"ten nearest. Always guessing the most frequent word is right {percent(self.chance)} of the time (the ten "
             f"most frequent: {percent(self.chance_within)})."
         )
 
@@ -95,7 +95,7 @@ def attack(
     mechanism: Mechanism, result: RewriteResult, *, space: WordSpace | None = None, task: Task = UNWATCHED
 ) -> NearestAttack:
     """Guess every hidden word of a rewrite from the released word. space: by default, :func:`space_of`."""
-    require_alignment(mechanism, "replaces no single words")
+    require_alignment(mechanism)
     space = space_of(mechanism) if space is None else space
     steps = [(i, s) for i, s in enumerate(result.steps) if s.is_hidden]
     rows = space.rows([s.replacement for _, s in steps])

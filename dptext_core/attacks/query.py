@@ -65,7 +65,7 @@ class QueryNumber(Private):
     def sentence(self) -> str:
         """Return the figure in plain words."""
         if math.isinf(self.n):
-            message = f"No number of answers reveals “{self.original}” in this way: {self.reason}"
+            message = f"Repeated answers do not reveal “{self.original}” in this way: {self.reason}"
         elif self.n == 1:
             message = f"One answer reveals “{self.original}” because it is almost always unchanged."
         else:
@@ -285,7 +285,8 @@ class RepeatedAnswers(TextAttacker):
         super().check(mechanism)
         if "distribution" not in mechanism.can:
             raise NoDistribution(
-                f"{mechanism.title} has no formula for the probabilities of a word, so answers cannot be simulated."
+                f"{mechanism.title} has no formula for word probabilities, so answers cannot be simulated. Choose "
+                "another mechanism."
             )
 
     def attack(
@@ -298,7 +299,7 @@ class RepeatedAnswers(TextAttacker):
         check_sampled(step)
         if step.reason:
             raise NoDistribution(
-                f"“{step.original}” is {step.reason}: its replacement does not depend on it. Any number of answers "
-                "reveals nothing about it."
+                f"“{step.original}” is {step.reason}: its replacement does not depend on it, so no answer reveals "
+                "it. Choose another word."
             )
         return query_number(result.distribution(unit), task=task or UNWATCHED)

@@ -156,7 +156,7 @@ class ReleaseReading(Private):
 
 def check(mechanism: Mechanism) -> None:
     """Raise NoDistribution, with the reason, if there are no probabilities to use."""
-    require_alignment(mechanism, "replaces no single words")
+    require_alignment(mechanism)
     if "distribution" not in mechanism.can:
         raise NoDistribution(
             f"{mechanism.title} has no formula for the probabilities of its words, so they cannot be combined with a "

@@ -82,7 +82,9 @@ def check(mechanism: Mechanism) -> None:
     """Raise NoDistribution, with the reason, if no exact figure exists."""
     closed_form(mechanism)
     if isinstance(mechanism.config.epsilon, tuple):
-        raise NoDistribution("Each word has a separate ε here, but the optimal guesses are computed for one ε.")
+        raise NoDistribution(
+            "Each word has a separate ε here, but the optimal guesses are computed for one ε. Give one ε."
+        )
 
 
 def is_quick(mechanism: Mechanism, prepared: Prepared) -> bool:

@@ -256,8 +256,8 @@ def _sampled_places(
     shared = [require_likelihood(mechanism).shared_draws(p, sampled) for p in prepared]
     if shared[0] != shared[1]:
         raise NoDistribution(
-            "The two texts repeat words at different places, and a repeated word is sampled once here. Choose the "
-            "option that samples each place independently."
+            "The two texts repeat words at different places, and a repeated word is sampled once here. Choose an "
+            "option that samples each place independently, such as the strategy token."
         )
     return tuple(dict.fromkeys(shared[0].values()))
 
@@ -275,7 +275,10 @@ def _losses(
             continue  # sampled from the word alone
         pair = [m.distribution(p, i) for p in prepared]
         if any(d.draws is not None for d in pair):
-            raise NoDistribution(f"{m.title} estimates its probabilities from draws, so there is no exact curve.")
+            raise NoDistribution(
+                f"{m.title} estimates its probabilities from draws, so there is no exact curve. Use "
+                "the attacker two-texts."
+            )
         a, b = _outcomes(pair, words)
         both = np.isfinite(a) & np.isfinite(b)
         if not both.all() or np.abs(a[both] - b[both]).max(initial=0.0) > _NOISE:

@@ -184,11 +184,9 @@ class DistinguishabilityFinding(Private):
             message += f"So ε between these two texts is {how} ({sure} confidence; {self.proven_by}). "
         else:
             message += "This does not prove any ε above 0. "
-        message += f"This number of draws can prove at most {at_least(self.largest_bound)}. "
+        message += f"This number of draws can prove at most ε = {at_least(self.largest_bound)}. "
         if self.exceeds:
-            message += (
-                f"That exceeds the guaranteed ε = {bound(self.allowed_loss)} between them: the guarantee is violated."
-            )
+            message += f"The proven ε exceeds the guaranteed {bound(self.allowed_loss)}: the guarantee is violated."
         elif math.isfinite(self.allowed_loss):
             message += f"The guarantee between them is at most ε = {bound(self.allowed_loss)}. "
         else:
@@ -346,7 +344,7 @@ def _rewrites(
     for k, p in enumerate(prepared):
         results.append(mechanism.rewrites(p, n, stream=stream.at(k), task=task.child(0.4 * k, 0.4 * (k + 1))))
         if len({r.noise_id for r in results[k]}) < n:
-            raise InputError(f"{mechanism.title} gives rewrites of one text the same noise, so they are not fresh.")
+            raise InputError(f"{mechanism.title} gives rewrites of one text the same noise. Choose another strategy.")
     return results
 
 

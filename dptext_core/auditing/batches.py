@@ -143,8 +143,8 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
         if too_many(hits, chances) * tests < LEVEL:
             one = next(r for r in rows if any(s.hit for s in r.seen) and name in ("all places", _place(r.place)))
             message = (
-                f"In lists of {BATCH} texts, {name}: {hits} of {len(observed)} words were unchanged, but the stated "
-                f"probabilities add up to {chances.sum():.2g} (ε = {epsilon:.3g}). “{one.result.original}” became "
+                f"In lists of {BATCH} texts, {hits} of {len(observed)} words at {name} were unchanged, but "
+                f"{chances.sum():.2g} were expected (ε = {epsilon:.3g}). “{one.result.original}” became "
                 f"“{one.result.text}”."
             )
             witness = Witness.of_rule(message, one.result.original)
@@ -156,8 +156,8 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
             a, b = (rows[k] for k in worst)
             where = "one call" if a.call == b.call else "two calls"
             message = (
-                f"In {where}, the texts at places {a.place + 1} and {b.place + 1}: {description} (probability "
-                f"{p_value[worst]:.1g} for independent draws, ε = {epsilon:.3g})."
+                f"In {where}, texts {a.place + 1} and {b.place + 1} share noise (p = {p_value[worst]:.1g} for "
+                f"independent draws, ε = {epsilon:.3g}). {description}."
             )
             witness = Witness.of_rule(message, a.result.original, b.result.original)
             reason = "two texts share their noise, so one reveals something about the other."
@@ -245,9 +245,9 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
     mirrored = (np.minimum(total, 1 - total) <= NEAR) & exact
     out = []
     for p_value, chance, description in (
-        (hits, expected, "words at the same place are the same candidate too often"),
-        (near, alike, "draws at the same place have similar quantiles too often"),
-        (mirrored, alike, "draws at the same place have mirrored quantiles too often"),
+        (hits, expected, "Words at the same place are the same candidate too often"),
+        (near, alike, "Draws at the same place have similar quantiles too often"),
+        (mirrored, alike, "Draws at the same place have mirrored quantiles too often"),
     ):
         upper = np.triu_indices(n, 1)
         p = too_many(p_value.sum(axis=2)[upper], chance[upper])
@@ -280,7 +280,7 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
         if too_many(int(mine.sum()), np.full(mine.size, p)) * tests < LEVEL:
             where = "all places" if i < 0 else f"place {i + 1}"
             message = (
-                f"In lists of {BATCH} texts, {where}: the words of a rewrite identified the original text in "
+                f"In lists of {BATCH} texts, the words of a rewrite at {where} identified the original text in "
                 f"{int(mine.sum())} of {mine.size} guesses. The guarantee allows {p:.1%} (ε = {epsilon:.3g})."
             )
             witness = Witness.of_rule(message, texts[0], texts[1])

@@ -210,7 +210,7 @@ def fits_of(
             unchanged, expected, samples = unchanged + hits, expected + n * stays, samples + n
     if samples:
         fits.append(_chance_of(text, way, ("stays",), None, "the word itself", unchanged, samples, expected / samples))
-    words = require_alignment(text.m, "replaces no single words")
+    words = require_alignment(text.m)
     for chance_, what, times in (
         (words.deletion_probability, "left out", counts.deleted),
         (words.insertion_probability, "followed by an added word", counts.added),

@@ -122,7 +122,7 @@ def _compare_flags(m: Mechanism) -> None:
             for word in OTHERS:
                 other = original[: token.start] + m.language.case(word, token.text[0].isupper()) + original[token.end :]
                 if token.text[0].islower() and _contexts(m, prepared, i) != _contexts(m, m.prepare(other), i):
-                    message = f"They are not the same in “{original}” and in “{other}”."
+                    message = f"The flags differ between “{original}” and “{other}”."
                     reason = (
                         "another word of the text affects the flags, but the guarantee does not list it as not "
                         "protected."

@@ -346,7 +346,7 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
     reason = f"a rewrite of {way} {ELSE}"
     where = f"in “{flat(text.text)}”, rewritten as {way},"
     after = {s.index for s in result.steps if s.action == "insert"}
-    words = require_alignment(text.m, "replaces no single words")
+    words = require_alignment(text.m)
     may_add, may_delete = words.insertion_probability > 0, words.deletion_probability > 0
     for i, token in enumerate(tokens):
         if (step := steps.get(i)) is None:

@@ -45,7 +45,10 @@ def check_metric(st: Statement) -> str:
             raise _field_breach("metric", message, words[a], words[c])
     pair = np.asarray(st.m.audit_support.distances([words[0], words[-1]]), np.float64)[0, 1]
     if np.isfinite(pair) and abs(pair - d[0, -1]) > slack:
-        message = f"{name(words[0])} and {name(words[-1])} are {pair:.6g} apart alone, but {d[0, -1]:.6g} in a list."
+        message = (
+            f"The distance of {name(words[0])} and {name(words[-1])} is {pair:.6g} for this pair alone, but "
+            f"{d[0, -1]:.6g} in a list."
+        )
         raise _field_breach("metric", message, words[0], words[-1])
     if named_distances(st.m, st.guarantee, list(words)) is not None:
         return ""

@@ -79,14 +79,14 @@ def behind_a_text(subject: Subject) -> Check | None:
         if loss is None:
             continue
         if shown > loss * (1 + 1e-9) + 1e-9:
-            message = f"their loss is at least {at_least(shown)}, but the stated noise allows {bound(loss)}"
+            message = f"Their loss is at least {at_least(shown)}, but the stated noise allows {bound(loss)}"
         elif advantage is not None and gap > advantage + 1e-9:
-            message = f"the shares differ by at least {gap:.0%}, but the stated noise allows {advantage:.0%}"
+            message = f"The shares differ by at least {gap:.0%}, but the stated noise allows {advantage:.0%}"
         else:
             continue
         message = (
             f"A classifier attributed {tpr} of {n - half} rewrites of “{one.text}” and {fpr} of {n - half} of "
-            f"“{other.text}” to the first text (ε = {epsilon:.3g}): {message}."
+            f"“{other.text}” to the first text (ε = {epsilon:.3g}). {message}."
         )
         reason = "rewrites distinguish two texts better than the stated noise allows."
         witness = Witness(

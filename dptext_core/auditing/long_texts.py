@@ -161,7 +161,7 @@ def _judge(
         tokens = f"token {a + 1}" if b == a + 1 else f"tokens {a + 1} to {min(b, last + 1)}"
         message = (
             f"In a text of {last + 1} tokens, {int(hits[inside].sum())} of {int(inside.sum())} draws at {tokens} were "
-            f"unchanged, but the stated probabilities add up to {chances[inside].sum():.2g} (ε = {epsilon:.3g})."
+            f"unchanged, but {chances[inside].sum():.2g} were expected (ε = {epsilon:.3g})."
         )
         witness = Witness.of_rule(message, flat(text))
         reason = "words of long texts are unchanged more often than stated."
@@ -170,8 +170,8 @@ def _judge(
         hit, stated = sum(s.hit for s in some), np.array([s.chance for s in some])
         if hit and too_many(hit, stated) < level:
             message = (
-                f"In a text of {len(other.split())} tokens, {hit} of {len(some)} draws were unchanged, but the stated "
-                f"probabilities add up to {stated.sum():.2g} (ε = {epsilon:.3g})."
+                f"In a text of {len(other.split())} tokens, {hit} of {len(some)} draws were unchanged, but "
+                f"{stated.sum():.2g} were expected (ε = {epsilon:.3g})."
             )
             reason = "words of texts of this length are unchanged more often than stated."
             witness = Witness.of_rule(message, flat(other))

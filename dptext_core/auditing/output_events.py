@@ -99,7 +99,7 @@ def sample_outputs(
                     drawn_first[r.releases[0].text.casefold() if known is None else known] += 1
             done, n = done + size, n + size
     if len(noises) < n:
-        raise InputError(f"{m.title} gives rewrites of one text the same noise, so they are not fresh draws.")
+        raise InputError(f"{m.title} gives rewrites of one text the same noise. Choose another strategy.")
     return OutputSample(prepared, guarantee, halves, first if stated else None, drawn_first)
 
 
@@ -108,11 +108,14 @@ def check_totals(m: Mechanism, r: RewriteResult, guarantee: Guarantee) -> None:
     check_pieces(r.text, r.releases, m.title)
     spent = math.fsum(p.epsilon for p in r.releases)
     if spent > guarantee.total * (1 + 1e-9):
-        raise InputError(f"{m.title} spends {spent:g} in a rewrite, but guarantees {guarantee.total:g} for its text.")
+        raise InputError(
+            f"{m.title} spends {spent:g} in a rewrite, but guarantees {guarantee.total:g} for its text. Correct its "
+            "guarantee."
+        )
     if r.guarantee.total < guarantee.total * (1 - 1e-9):
         raise InputError(
             f"{m.title} guarantees {r.guarantee.total:g} with a rewrite, but {guarantee.total:g} for its text: the "
-            "smaller total is not a guarantee."
+            "smaller total is not a guarantee. Correct the guarantees."
         )
 
 

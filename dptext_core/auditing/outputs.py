@@ -147,8 +147,8 @@ def _lacking(
     unseen = float(upper_limit(0, half, (1 - report.confidence) / (2 * TESTED)))
     if 0 < delta < unseen and not report.exact:
         return (
-            f"δ = {scientific(delta)} allows failures that are too rare to detect: {half:,} rewrites of a text show "
-            f"only those in {format_probability(math.log(unseen))} of them or more."
+            f"δ = {scientific(delta)} allows failures too rare to detect: {half:,} rewrites of a text show only "
+            f"those with probability {format_probability(math.log(unseen))} or more."
         )
     if report.detectable < claimed and not report.exact and not states_pieces:
         return (
@@ -216,8 +216,8 @@ def _latent(
     _, loss, a, b = worst
     one, other = (texts[i].prepared.text for i in (a, b))
     message = (
-        f"Some noisy vectors are e^{at_least(loss)} times as likely for “{one}” as for “{other}”: those that exceed "
-        "both in every coordinate."
+        f"Some noisy vectors are e^{at_least(loss)} times as likely for “{one}” as for “{other}”: those above both "
+        "exact vectors in every coordinate."
     )
     if delta := limits[a, b][1]:
         message = (

@@ -273,7 +273,7 @@ class AuditReport:
             return f"{self.reason or f'{loss}, {scope}, where {claim}.'}{tail}"
         message = f"{scope}, {loss}, and {claim}"
         if self.blind:
-            message += f"; the draws could not detect {self.blind[0]}"
+            message += f". The draws could not detect {self.blind[0]}"
         if self.blind[1:]:
             message += f". Also not detectable: {'; '.join(self.blind[1:])}"
         return f"{message}. Inputs that were not tried may lose more."

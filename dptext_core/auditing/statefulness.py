@@ -131,7 +131,7 @@ def _by_chances(
         for way in WAYS
         for j in range(times)
     }
-    groups |= {f"the {_NUMBERS[s[1]]} rewrite of “{s[2]}”, by {s[0]},": [s] for s in observed}
+    groups |= {f"the {_NUMBERS[s[1]]} rewrite of “{s[2]}”, by {s[0]}": [s] for s in observed}
     epsilon = float(m.config.epsilon)
     looked = f"The first {times} rewrites of {len(prepared)} new texts, in {len(WAYS)} ways, at ε = {epsilon:.3g}"
     tails: list[tuple[float, str]] = []
@@ -142,8 +142,8 @@ def _by_chances(
     if tails and (best := min(tails))[0] * len(groups) < LEVEL:
         mine = [s for *_, some in groups[best[1]] for s in some]
         message = (
-            f"In {best[1]} {sum(s.hit for s in mine)} of {len(mine)} words were unchanged, but the stated "
-            f"probabilities add up to {sum(s.chance for s in mine):.2g} (ε = {epsilon:.3g})."
+            f"In {best[1]}, {sum(s.hit for s in mine)} of {len(mine)} words were unchanged, but "
+            f"{sum(s.chance for s in mine):.2g} were expected (ε = {epsilon:.3g})."
         )
         text = groups[best[1]][0][2]
         witness = Witness.of_rule(message, text)

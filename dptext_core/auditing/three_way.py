@@ -125,9 +125,9 @@ def _judge(m: Mechanism, text: str, tables: dict[str, np.ndarray]) -> Check | No
             name = max(means, key=lambda one: abs(means[one]))
             if (p := chance_of(means[name], n)) * tests < LEVEL:
                 message = (
-                    f"For the {what} (“{flat(text)}”, ε = {epsilon:.3g}), numbers {i + 1}, {j + 1} and {k + 1} depend "
-                    f"on each other: the mean product of their quantiles is {means[name]:.2f} over {n} rewrites "
-                    f"(probability {p:.1g} for independent draws)."
+                    f"For the {what} (“{flat(text)}”, ε = {epsilon:.3g}), draws {i + 1}, {j + 1} and {k + 1} depend on "
+                    f"each other. Over {n} rewrites, the mean product of their quantiles is {means[name]:.2f} "
+                    f"(p = {p:.1g} for independent draws)."
                 )
                 reason = "three draws depend on each other, so their stated losses do not simply add up."
                 return Check(NAME, "refuted", "", reason, Witness.of_rule(message, text), draws=lies.size)

@@ -388,7 +388,7 @@ def _describe_proof(report: AuditReport, guarantee: Guarantee, known: bool, exem
     left_out = f" {exempt:,} pairs are not compared because the guarantee does not cover them." if exempt else ""
     if report.delta:
         return (
-            "From the stated distributions, for these inputs and all outputs: no two of them differ by more "
+            "From the stated distributions, for all outputs: no two of these inputs differ by more "
             f"than δ = {scientific(report.delta)} at ε = {bound(report.claimed)}."
         )
     where = "" if known else f" (with the mechanism's own distances: the audit does not know “{guarantee.metric}”)"
@@ -405,10 +405,10 @@ def _describe_releases(tested: ReleaseFindings, own_epsilon: float) -> str:
     if tested.leak is not None and tested.leak_fresh is not None and tested.leak_epsilon is not None:
         epsilon = number(tested.leak_epsilon)
         fresh, each_way = format_share(tested.leak_fresh), format_share(tested.leak)
-        message += f". The audit detects words that are unchanged too often: in {fresh} more of the fresh draws, or in "
-        message += f"{each_way} more of the draws of one way to rewrite"
+        message += f". The audit detects words that are unchanged in {fresh} more of the fresh draws than stated, or "
+        message += f"in {each_way} more for one way to rewrite"
         if tested.leak_epsilon < own_epsilon:
-            message += f" (at ε = {epsilon}, where almost no word is unchanged, so a leak shows best)"
+            message += f". It uses ε = {epsilon}, where a leak shows best: almost no word is unchanged"
     return message + "."
 
 

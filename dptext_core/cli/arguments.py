@@ -53,7 +53,7 @@ def _gpus(text: str) -> float:
 
 def _positive(text: str) -> int:
     if (number := codec.parse_whole_number("the number", text)) < 1:
-        raise ConfigError(f"{shorten_repr(text)} is not a whole number of at least 1.")
+        raise ConfigError(f"{shorten_repr(text)} is not a whole number of at least 1. Give one.")
     return number
 
 
@@ -314,5 +314,5 @@ def text_attacker(name: str | None, mechanism: Mechanism) -> Any:
     attacker = attacker_of(name, mechanism)
     if not isinstance(attacker, TextAttacker):
         raise InputError(f"The attacker {attacker.name!r} needs several texts, but this command reads one. Use "
-                         "the command attack.")
+                         "'dptext attack'.")
     return attacker

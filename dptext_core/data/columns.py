@@ -65,8 +65,9 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
         if times[column] > 1:
             same = [n for name, n in zip(names or (), by_name, strict=True) if name == column]
             raise InputError(
-                f"{file} has {times[column]} columns named {shorten_repr(column)}. Choose one by its number, from 1, "
-                f"with --header (from Python header=True), or by name: {', '.join(map(shorten_repr, same[:10]))}."
+                f"{file} has {times[column]} columns named {shorten_repr(column)}. Choose one by name: "
+                f"{', '.join(map(shorten_repr, same[:10]))}. Or give its number, from 1, with --header (from Python "
+                "header=True)."
             )
         if column in by_name:
             at = by_name[column]

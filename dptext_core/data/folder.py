@@ -266,11 +266,11 @@ def _difference(there: Any, here: Mapping[str, Any]) -> str:
         a, b = (f.get(name, "not set") for f in flat)
         if a != b and name.startswith("loads."):
             changes.append(
-                f"the files that its {name.removeprefix('loads.')} names are not those at its start (SHA-256 "
+                f"the files of its {name.removeprefix('loads.')} differ from those here (SHA-256 "
                 f"{_format_value(a)} there and {_format_value(b)} here)"
             )
         elif a != b and name == "block" and "not set" in (a, b):
-            how = "without workers" if a == "not set" else "by workers: use --workers"
+            how = "without workers" if a == "not set" else "by workers (use --workers)"
             changes.append(f"it was run {how}")
         elif a != b:
             changes.append(f"{name} is {_format_value(a)} there and {_format_value(b)} here")

@@ -140,7 +140,7 @@ def _value(path: Path, column: str, scalar: Any) -> Any:
     except (ValueError, OverflowError, KeyError):  # a date far away; invalid text; two fields of one name
         raise InputError(
             f"{path.name} has a value in the column {shorten_repr(column)} that cannot be read, such as a date before "
-            "year 1 or text that is not UTF-8. Correct it, or omit that column."
+            "year 1 or text that is not UTF-8. Correct the value, or omit that column."
         ) from None
     return _plain(path, column, value)
 

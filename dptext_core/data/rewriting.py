@@ -233,7 +233,7 @@ def polished(data: Source, folder: Path, column: str) -> dict[str, Any]:
     return shares_mean | {
         "rows": len(shares["after"]),
         "sentence": (
-            f"The clean-up spent no ε. Before it, {shares_mean['before']:.0%} of all words were unchanged, now "
+            f"The clean-up spent no ε. Before it, {shares_mean['before']:.0%} of all words were unchanged; now "
             f"{shares_mean['after']:.0%} are. An attacker who reads the release could restore the same words."
         ),
     }

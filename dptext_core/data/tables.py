@@ -353,7 +353,7 @@ def _load_source(name: str, loader: components.Loader, columns: tuple[str, ...],
             for number, row in enumerate(loader(split), 1):
                 if not isinstance(row, Mapping):
                     raise InputError(
-                        f"The data set {called} returns a row {number} that is not a mapping. Correct its loader."
+                        f"Row {number} of the data set {called} is not a mapping. Correct its loader."
                     )
                 for column in columns:
                     if column not in row:

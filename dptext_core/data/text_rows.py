@@ -85,7 +85,7 @@ def _row_error(path: Path, cells: Sequence[str], width: int, line: int) -> str:
     if len(cells) == width:
         return ""
     return (
-        f"{path.name} has {width} columns, and {len(cells)} in the row that ends in line {line}. Correct that row; if "
+        f"{path.name} has {width} columns, but {len(cells)} in the row that ends in line {line}. Correct that row; if "
         "it is the last one, the file may be truncated."
     )
 

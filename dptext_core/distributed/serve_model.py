@@ -45,6 +45,6 @@ def run(args: argparse.Namespace) -> None:
         return
     most = args.most or args.replicas
     if most < args.replicas:
-        raise ConfigError("--most must not be below --replicas. Increase it.")
+        raise ConfigError("--most must not be below --replicas. Increase --most.")
     replicas.serve(address, args.model, args.replicas, most, args.gpus)
     note(f"{args.model} is served. Start each front end with {VARIABLE}=ray:{address}")

@@ -25,6 +25,7 @@ BANDS = ((1_000, 4.0), (5_000, 3.0), (math.inf, 2.0))
 UNKNOWN_WEIGHT = 1.0
 #: For "public": the smallest weight of a word, as a fraction of the largest.
 LEAST_OPEN = 0.2
+_NO_WORDS = "has no words that could share a total. Give one ε"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def distribute(
     check_mechanism(mechanism)
     # The plan of one ε for all words: the number of draws, and their worst-case total.
     one = mechanism.replace(epsilon=1.0)
-    words = require_alignment(one, "has no words that could share a total. Give one ε")
+    words = require_alignment(one, _NO_WORDS)
     prepared = one.plan(text)
     tokens = prepared.document.tokens
     drawn = words.spending(prepared)
@@ -165,7 +166,7 @@ def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]
             f"The shares add up to {given:.1%}, so nothing remains for the other words. Reduce some shares."
         )
     if not others and abs(given - 1) > 1e-6:
-        raise InputError(f"Every word has a share, and they add up to {given:.1%}. Make it 100%, or omit one share.")
+        raise InputError(f"Every word has a share, but their sum is {given:.1%}. Make the sum 100%, or omit one share.")
     remaining = (1 - given) / others if others else 0.0
     return [shares.get(i, remaining) / (1 if others else given) for i in drawn]
 
@@ -180,7 +181,7 @@ def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
         out.append(
             "which words you consider private (the guarantee covers texts for which you would choose the same list)"
         )
-    return (*out, *require_alignment(mechanism, "has no words").total_leaks(by == "public"))
+    return (*out, *require_alignment(mechanism, _NO_WORDS).total_leaks(by == "public"))
 
 
 def frequency_weight(word: str) -> float:

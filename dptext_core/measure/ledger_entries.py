@@ -22,9 +22,7 @@ HOLDS = {
     "private": "your text or results computed from it; no guarantee covers these, so do not publish them",
     "nothing": "nothing of your texts; this spends nothing",
 }
-ALL = (
-    "If these texts are by one person or share their content, which the program cannot detect, all of them together"
-)
+ALL = "All texts together, if by one person or with shared content (which the program cannot detect)"
 
 SHARED_NOISE = "two releases share their noise, so together no finite ε holds"
 

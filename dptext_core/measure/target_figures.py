@@ -82,7 +82,7 @@ def _check(mechanism: Mechanism, kind: str) -> None:
         )
     if kind == "n_w" and mechanism.by_word is None and "distribution" not in mechanism.can:
         raise NoDistribution(
-            f"{mechanism.title} has no formula for the probabilities of a word, so its N_w cannot be measured."
+            f"{mechanism.title} has no formula for word probabilities, so it has no N_w. Use the total as the target."
         )
 
 
@@ -90,7 +90,7 @@ def _require_sampling(mechanism: Mechanism, kind: str) -> Alignment[Mechanism]:
     """Check that the mechanism samples words from their originals. Raises NoDistribution otherwise."""
     if kind != "total" and not mechanism.uses_epsilon:
         raise NoDistribution(
-            f"{mechanism.title} replaces words independently of the originals, so it has no {TARGETS[kind]}."
+            f"{mechanism.title} ignores the originals, so it has no {TARGETS[kind]}. Choose another mechanism."
         )
     return require_alignment(mechanism, f"has no {TARGETS[kind]}. Use the total as the target")
 

@@ -150,9 +150,8 @@ class TradeOffPoint(Private):
             return Value(value.value, *value.interval, None, value.draws)
         if name in self.scores:
             return _of_draws(self.scores[name], metric_info(name))
-        raise NoDistribution(
-            self.reasons.get(name) or self.error or f"{metric_info(name).title} was not measured here."
-        )
+        missing = f"{metric_info(name).title} was not measured here. Choose another figure."
+        raise NoDistribution(self.reasons.get(name) or self.error or missing)
 
 
 def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:

@@ -51,9 +51,9 @@ class Advice:
             assert self.nearest is not None
             privacy = self.nearest.value(self.privacy_metric).mean
             return (
-                f"{'So far, no' if so_far else 'No'} point is certainly at {self.limit:.0%} or below. The most private "
-                f"one is {_point_label(self.nearest)}: there, {describe_privacy(self.privacy_metric)} with probability "
-                f"{_percent(privacy)}. Raise the limit, or try a smaller ε."
+                f"{'So far, no' if so_far else 'No'} point has its whole interval at {self.limit:.0%} or below. The "
+                f"most private one is {_point_label(self.nearest)}: there, {describe_privacy(self.privacy_metric)} "
+                f"with probability {_percent(privacy)}. Raise the limit, or try a smaller ε."
             )
         hidden = self.best.value(self.privacy_metric).mean
         return (

@@ -65,7 +65,7 @@ class Mechanism(PreparationBase):
             config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
         mechanism = cls.of_config(cls.resolve(config))
         if isinstance(config.epsilon, tuple):
-            require_alignment(mechanism, "takes one ε, not a list of them")
+            require_alignment(mechanism, "takes one ε, not a list of them. Give one ε")
         return mechanism
 
     @classmethod
@@ -246,7 +246,7 @@ class Mechanism(PreparationBase):
             raise ConfigError("epsilons must be a list of numbers. Give at least one ε.")
         variants = [self.replace(epsilon=e) for e in epsilons]
         if any(not isinstance(v.config.epsilon, float) for v in variants):
-            raise ConfigError("A sweep takes one ε for each point, not a list.")
+            raise ConfigError("A sweep takes one ε for each point, not a list. Give numbers.")
         stream = _one_stream(seed, stream)
         prepared = self.prepared(text, task)
         results = tuple(v.rewrite(prepared, stream=stream, task=task.quiet) for v in variants)
@@ -303,10 +303,10 @@ class Mechanism(PreparationBase):
         """
         require_alignment(
             self,
-            "has no distribution for an original word: use the distributions of a result, or --piece on the command "
+            "has no distribution for an original word. Use the distributions of a result, or --piece on the command "
             "line",
         )
-        raise NoDistribution(f"{self.title} has no formula for the probabilities of a word.")
+        raise NoDistribution(f"{self.title} has no formula for word probabilities. Choose another mechanism.")
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         """Return a rewrite of each text. Override it if texts are faster together or share draws.

@@ -62,11 +62,13 @@ class Alignment(Facet[M]):
         return ()
 
 
-def require_alignment(m: Mechanism, consequence: str) -> Alignment[Mechanism]:
+def require_alignment(
+    m: Mechanism, consequence: str = "replaces no single words. Choose a mechanism that does"
+) -> Alignment[Mechanism]:
     """Return that capability of a mechanism. Raises NoDistribution, with the consequence, if released words do not
     correspond to original words."""
     if m.alignment is None:
-        raise NoDistribution(f"{m.title} writes a new text instead of replacing words, so it {consequence}.")
+        raise NoDistribution(f"{m.title} writes a new text, so it {consequence}.")
     return m.alignment
 
 
@@ -79,7 +81,7 @@ def by_word(m: Mechanism) -> WordByWord:
 
 def sampled_tokens(m: Mechanism, text: str | Prepared) -> tuple[int, ...]:
     """Return :meth:`Alignment.drawn` of a mechanism. Raises NoDistribution if it replaces no single words."""
-    return require_alignment(m, "replaces no single words").sampled_tokens(text)
+    return require_alignment(m).sampled_tokens(text)
 
 
 class InputCoverage(Facet[M]):

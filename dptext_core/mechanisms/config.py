@@ -316,7 +316,7 @@ def build(cls: type, values: Mapping[str, Any]) -> Any:
     fields = {f.name: f for f in dataclasses.fields(cls)}
     unknown = [k for k in values if k not in fields]
     if unknown:
-        raise ConfigError(f"Unknown option {shorten_repr(unknown[0])}. This mechanism has: {', '.join(fields)}.")
+        raise ConfigError(f"Unknown option {shorten_repr(unknown[0])}. Choose one of: {', '.join(fields)}.")
     return cls(**{name: check(fields[name], value) for name, value in values.items()})
 
 

@@ -203,7 +203,9 @@ class MechanismSpec:
 def require_epsilon(mechanism: ConfiguredBase) -> None:
     """Raise ConfigError for a mechanism without ε."""
     if not mechanism.uses_epsilon:
-        raise ConfigError(f"{mechanism.title} has no ε because no sampling depends on the original words. Omit it.")
+        raise ConfigError(
+            f"{mechanism.title} has no ε because no sampling depends on the original words. Omit epsilon."
+        )
 
 
 def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:

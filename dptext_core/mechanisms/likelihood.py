@@ -204,15 +204,13 @@ def _why_none(m: Mechanism) -> str:
 
 
 def _written_new(m: Mechanism) -> str:
-    return (
-        f"{m.title} writes a new text without a probability for other originals, so originals cannot be compared."
-    )
+    return f"{m.title} states no probability of its text for other originals. Use the attacker two-texts."
 
 
 def _no_formula(m: Mechanism) -> str:
     return (
-        f"{m.title} has no formula for the probabilities of a word, so the probability of a rewrite for another "
-        "original is unknown."
+        f"{m.title} has no formula for the probability of a rewrite for another original. Use the attacker "
+        "two-texts."
     )
 
 
@@ -234,7 +232,9 @@ def by_pieces(
             task.check()
             stated = chances.given(text, r)
             if stated is None:
-                raise NoDistribution(f"{m.title} has no probability of this rewrite for another text.")
+                raise NoDistribution(
+                    f"{m.title} states no probability of this rewrite for another text. Use the attacker two-texts."
+                )
             for i, d in enumerate(stated):
                 if r.releases[i].is_sampled:
                     known = r.candidate(i)
@@ -257,7 +257,9 @@ def by_places(
     m, out = chances.m, np.full((len(texts), len(results)), -np.inf)
     steps = [list(r.steps) for r in results]
     if any(s.action == "insert" for every in steps for s in every):
-        raise NoDistribution(f"{m.title} adds words at random, so output words have no known original.")
+        raise NoDistribution(
+            f"{m.title} adds words at random, so output words have no known original. Use the attacker two-texts."
+        )
     for a, text in enumerate(texts):
         task.check()
         n = len(text.document.words)
@@ -322,7 +324,7 @@ def of_words(
     places: dict[int, tuple[Sequence[str], dict[str, list[int]]]] = {}
     for i, d in stated.items():
         if d.draws is not None:
-            raise NoDistribution(f"{m.title} has no formula for its probabilities: they are estimated from draws.")
+            raise NoDistribution(f"{m.title} only estimates its probabilities from draws. Use the attacker two-texts.")
         if find is not None:
             known: dict[str, float] = {}
             for j, words in enumerate(released):

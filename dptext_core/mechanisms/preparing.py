@@ -99,8 +99,8 @@ class PreparationBase(ConfiguredBase):
             return (epsilon,) * n
         if len(epsilon) != n:
             raise ConfigError(
-                f"epsilon has {len(epsilon)} values, the text {n} tokens (including punctuation and kept words). Give "
-                "one value per token, or one for all."
+                f"epsilon has {len(epsilon)} values, but the text has {n} tokens (including punctuation and kept "
+                "words). Give one value per token, or one for all."
             )
         return epsilon
 

@@ -41,7 +41,7 @@ def register(cls: type[Mechanism]) -> type[Mechanism]:
     missing = [a for a in ("name", "title", "family", "notion", "config_cls") if not hasattr(cls, a)]
     missing += sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
-        raise ConfigError(f"{cls.__name__} lacks {', '.join(missing)}.")
+        raise ConfigError(f"{cls.__name__} lacks {', '.join(missing)}. Define what is missing.")
     _check_class(cls)
     if cls.name in BUILT_IN or cls.name in registered:
         raise ConfigError(f"A mechanism named {cls.name!r} already exists. Choose another name.")

@@ -221,7 +221,8 @@ class Setting:
     def _field(self, name: str) -> dataclasses.Field:
         fields = fields_of(self.mechanism)
         if name not in fields:
-            raise ConfigError(f"{self.mechanism} has no option {shorten_repr(name)}. It has: {', '.join(fields)}.")
+            known = ", ".join(fields)
+            raise ConfigError(f"{self.mechanism} has no option {shorten_repr(name)}. Choose one of: {known}.")
         return fields[name]
 
 

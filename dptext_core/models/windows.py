@@ -83,10 +83,15 @@ def window(tokens: Pieces, target: int, centre: Sequence[int], room: int) -> tup
     return [*before, *middle, *right[: remaining - n_left]], n_left
 
 
+def _outside(request: MaskRequest) -> str:
+    n = len(request.masked)
+    return f"The position {request.target} is outside the text, which has {n} tokens. Choose one from 0 to {n - 1}."
+
+
 def model_input(request: MaskRequest, template: Template, mask_id: int, max_length: int) -> ModelInput:
     """Return the sequence for `request`: at most `max_length` positions, with exactly one mask that we inserted."""
     if not 0 <= request.target < len(request.masked):
-        raise InputError(f"The position {request.target} is outside the text, which has {len(request.masked)} tokens.")
+        raise InputError(_outside(request))
     if request.context is None:
         texts = [window(request.masked, request.target, [mask_id], template.room(max_length, False))]
         frame, part_types = template.single, template.single_types
@@ -153,9 +158,7 @@ class Queries:
         word.
         """
         if not 0 <= request.target < len(request.masked):
-            raise InputError(
-                f"The position {request.target} is outside the text, which has {len(request.masked)} tokens."
-            )
+            raise InputError(_outside(request))
         tokens, at = request.masked, request.target
         if not tokens[at]:
             tokens = [*tokens[:at], [self.mask_id], *tokens[at + 1 :]]

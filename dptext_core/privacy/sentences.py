@@ -147,9 +147,9 @@ _NOT_PROTECTED = {
     NotProtectedKind.WORD_GROUP: "the group of each word: its {outputs} possible outputs{overlap}",
     NotProtectedKind.ALONE_IN_GROUP: "a word that is alone in its group ({share} of the vocabulary): no ε protects it",
     NotProtectedKind.REPETITIONS: "which words are repeated {where}",
-    NotProtectedKind.COMMON_WORDS: "each word that is not sensitive (the most common {share}): it is unchanged with "
-    "probability 1 − p = {passed}, and everyone knows then that it is the original. If it is sampled, it costs "
-    "ln(1/p) = {cost} more against a sensitive word",
+    NotProtectedKind.COMMON_WORDS: "each word that is not sensitive (the most common {share}). It is unchanged, "
+    "visibly, with probability 1 − p = {passed}. If it is sampled, its ε against a sensitive word is ln(1/p) = {cost} "
+    "larger",
     NotProtectedKind.WORD_PIECE_LIMITS: "that at most {read} word pieces of a text are read and at most {written} are "
     "written, for every text",
     NotProtectedKind.TOKEN_LIMITS: "that at most {read} tokens of a text are read and at most {written} are written, "
@@ -232,19 +232,19 @@ def _metric(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
     elif kind == MetricKind.MAHALANOBIS:
         message = f"regularised Mahalanobis with λ = {p['lam']:g}, in the word space {p['space']}"
     else:
-        several = f" where they are farthest apart, of {p['lists']}" if p["lists"] > 1 else ""
+        several = f", largest over {p['lists']} lists" if p["lists"] > 1 else ""
         message = f"places on the list{several}" + (f": {', '.join(p['names'])}" if p.get("names") else "")
     if p.get("limit") is not None:
         message += f", at most γ = {bound(p['limit'])}"
     if p.get("shortest") is not None:
-        message += f" by the length of the list ({bound(p['shortest'])} on the shortest)"
+        message += f", depending on the list's length ({bound(p['shortest'])} on the shortest)"
     return message
 
 
 _CROWDS = {
     "balanced": "the words with the same set of K = {size} output words",
     "conservative": "the K = {size} words of its class",
-    "aggressive": "the words with exactly the same K = {size} nearest words, usually none but itself",
+    "aggressive": "the words with exactly the same K = {size} nearest words, usually only the word itself",
 }
 
 
@@ -336,10 +336,10 @@ def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
         return [_by_distance(g, epsilon), f"{drawn}, with ε = {{each}} per unit of distance ({{metric}})."]
     large = ["A factor this large hides little."] if epsilon > math.log(LARGE) else []
     if g.notion is Notion.GROUP:
-        within = ", in texts {among}" if g.among else ""
+        within = " This compares only texts {among}." if g.among else ""
         hidden = (
-            "A word is protected only within its group: {group}. A released word is at most e^ε times as likely under "
-            f"your word as under another one of its group{within}: {{odds}}."
+            "A word is protected only within its group. Its group: {group}. A released word is at most e^ε times as "
+            f"likely under your word as under another one of its group: {{odds}}.{within}"
         )
         return [hidden, *large, f"{drawn} with ε = {{each}} per word, {total}."]
     if g.notion is Notion.APPROX and draws > 1:
@@ -351,8 +351,8 @@ def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     comparable = " Comparable texts are those {among}." if g.among else ""
     plus = ", plus a probability of δ = {delta}" if g.notion is Notion.APPROX else ""
     first = (
-        f"{_subject(g, several)} is at most e^ε times as likely under your text as under any {other}{plus}: "
-        f"{{odds}} (ε = {{each}}{per}).{comparable}"
+        f"{_subject(g, several)} is at most e^ε times as likely under your text as under any {other}: {{odds}} "
+        f"(ε = {{each}}{per}){plus}.{comparable}"
     )
     return [first, *large, *([f"{drawn}, {total}."] if several else [])]
 
@@ -370,7 +370,7 @@ def _subject(g: Guarantee, several: bool) -> str:
 
 
 def _by_distance(g: Guarantee, epsilon: float) -> str:
-    within = ", in texts {among}" if g.among else ""
+    within = " This compares only texts {among}." if g.among else ""
     examples = [
         phrase
         for phrase, d in (
@@ -384,8 +384,8 @@ def _by_distance(g: Guarantee, epsilon: float) -> str:
     if g.near is not None and epsilon * g.near > math.log(LARGE):
         subject = "At this ε, even similar words can be easy to distinguish."
     return (
-        f"{subject} A released word is at most e^(ε·distance) times as likely under your word as under another"
-        f"{within}.{odds}"
+        f"{subject} A released word is at most e^(ε·distance) times as likely under your word as under "
+        f"another.{odds}{within}"
     )
 
 

@@ -22,7 +22,7 @@ class _Frozen(str):
     __slots__ = ()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{name} of {type(self).__name__} cannot be changed.")
+        raise AttributeError(f"{name} of {type(self).__name__} cannot be changed. Create a new object.")
 
     def _put(self, **values: Any) -> None:
         for name, value in values.items():

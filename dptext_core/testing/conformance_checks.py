@@ -135,7 +135,8 @@ def steps_cover_the_text(make: Make) -> None:
         r = m.rewrite(text, seed=1)
         _equal(r.original, text, "the original of the result")
         if "alignment" not in r.can:
-            _require(not len(r.steps) and all(p.source is None for p in r.releases), "steps without alignment")
+            unaligned = not len(r.steps) and all(p.source is None for p in r.releases)
+            _require(unaligned, "the result has steps or sources, but no alignment")
             _equal([r.text[slice(*p.span)] for p in r.releases], [p.text for p in r.releases], "spans of the "
                                                                                                f"rewrite of {text!r}")
             released = "".join("".join(p.text for p in r.releases).split())
@@ -149,12 +150,12 @@ def steps_cover_the_text(make: Make) -> None:
             given = text[slice(*s.span)]
             visible = to_visible(given)
             _equal(s.original, given if visible is None else visible.text, "the original of a step")
-            _require(s.action in {"replace", "keep", "insert", "delete"}, f"the action {s.action!r} of a step")
+            _require(s.action in {"replace", "keep", "insert", "delete"}, f"a step has the unknown action {s.action!r}")
             _equal(r.text[slice(*s.out)], "" if s.action == "delete" else s.replacement, "the replacement of a step")
             if s.action == "keep":
                 same = s.replacement == s.original or (capitals(m.config) == "public" and (s.capital or by_rule(s)))
                 is_copied = same and s.epsilon == 0 and s.reason
-                _require(is_copied, f"{s.original!r} is copied: unchanged, with ε = 0, and with a reason")
+                _require(is_copied, f"{s.original!r} is copied, but changed, with ε > 0, or without a reason")
                 at = r.text.index(s.replacement, at) + len(s.replacement)
 
 
@@ -300,9 +301,7 @@ def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
     _require(
         math.isclose(own, total, rel_tol=1e-6), f"the probability of a rewrite is e^{own}, that of its parts e^{total}"
     )
-    message = (
-        "whether a text with another number of words can give this rewrite, although the two are not neighbours"
-    )
+    message = "whether a text with another number of words cannot give this rewrite (true if no neighbour)"
     _equal(bool(np.isinf(other)), not m.audit_support.adjacent(*texts), message)
 
 
@@ -332,7 +331,7 @@ def a_sweep_is_the_same_rewrite_at_each_epsilon(make: Make) -> None:
     alone = [m.replace(epsilon=e).rewrite(TEXT, seed=3).text for e in epsilons]
     _equal([r.text for r in s.results], alone, "the rewrites of a sweep")
     _equal((len(s.distributions), len(s.distributions[0])), (3, len(s.results[0].units)), "distributions of a sweep")
-    _equal(len({r.noise_id for r in s.results}), 1, "the number of noises in a sweep")
+    _equal(len({r.noise_id for r in s.results}), 1, "the number of noise IDs in a sweep")
 
 
 def a_prepared_text_replaces_its_text(make: Make) -> None:
@@ -353,8 +352,8 @@ def the_guarantee_adds_up(make: Make) -> None:
     _require(g.notion in NOTIONS, f"the notion {g.notion!r} is not one of {', '.join(NOTIONS)}")
     _require(spent <= g.total + 1e-9, f"the parts spend {spent}, but the stated total is {g.total}")
     _require(
-        g.sentence() and g.formal() and g.exposed, "a guarantee has a sentence, a formal statement, and a list of "
-                                                   "what is not protected"
+        g.sentence() and g.formal() and g.exposed, "the guarantee lacks a sentence, a formal statement or a list "
+                                                   "of what is not protected"
     )
     seeded = any(entry.kind is NotProtectedKind.SEED for entry in g.exposed)
     _require(seeded, "a rewrite with a seed does not say so among what is not protected")

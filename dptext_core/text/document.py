@@ -213,7 +213,7 @@ class Document(Private):
     def gap(self, i: int) -> str:
         """Return the blanks between token i-1 and token i, 0 <= i <= len(tokens); i = len(tokens) is the tail."""
         if not 0 <= i <= len(self.words):
-            raise IndexError(f"gap {i} of a document with {len(self.words)} tokens")
+            raise IndexError(f"There is no gap {i}. Choose one from 0 to {len(self.words)}.")
         return self.gaps[i]
 
     def skeleton(self, drawn: Sequence[bool]) -> Skeleton:

@@ -57,7 +57,7 @@ def stop_words(path: str | Path | None = None, language: Language = ENGLISH) -> 
 def _stop_words_of(name: str, data: bytes, language: Language) -> Lexicon:
     words = frozenset(straighten_apostrophes(line.strip().lower()) for line in _lines(name, data)) - {""}
     if not words:
-        raise InputError(f"{name} contains no word. A list of stop words has one word per line.")
+        raise InputError(f"{name} contains no word. Write one stop word per line.")
     digest = hashlib.sha256(data).hexdigest()[:12]
     return Lexicon("file", f"the stop words in {name} (SHA-256 {digest})", words, language)
 
@@ -94,7 +94,7 @@ def antonyms(path: str | Path | None = None, language: Language = ENGLISH) -> An
         return Antonyms("wordnet", f"WordNet's antonyms in {path.name}", folder_antonyms(path))
     pairs = [words for words in (line.split() for line in _lines(path.name, _bytes(path))) if words]
     if not pairs or any(len(words) != 2 for words in pairs):
-        raise InputError(f"{path.name} cannot be used. A list of antonyms has two words per line.")
+        raise InputError(f"{path.name} is not a list of pairs of words. Write two opposite words per line.")
     return Antonyms("file", f"the antonyms in {path.name}", pairs_both_ways((a, b) for a, b in pairs))
 
 

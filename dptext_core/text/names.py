@@ -37,8 +37,8 @@ class Finder:
             self._nlp = spacy.load(pipeline)
         except (OSError, ValueError):
             raise ModelUnavailable(
-                f"There is no spaCy pipeline {pipeline} on this machine that can be read. Install one, for example "
-                "with python -m spacy download en_core_web_sm, or give the folder of one. Nothing is downloaded "
+                f"There is no readable spaCy pipeline {pipeline} on this machine. Install one, for example with "
+                "python -m spacy download en_core_web_sm, or give the folder of one. Nothing is downloaded "
                 "automatically."
             ) from None
         self._one = threading.Lock()
@@ -52,7 +52,7 @@ class Finder:
     def __call__(self, text: str) -> Iterator[tuple[str, int, int]]:
         """Return kind, start and end of each name and place, in order. Raises InputError for a long text."""
         if len(text) > self._nlp.max_length:
-            raise InputError(f"The spaCy pipeline reads {self._nlp.max_length:,} characters at once. Split the text.")
+            raise InputError(f"The spaCy pipeline reads at most {self._nlp.max_length:,} characters. Split the text.")
         # Without a zone, spaCy keeps every word that it has read for the life of the process.
         with self._one, self._nlp.memory_zone():
             entities = [(KINDS[e.label_], e.start_char, e.end_char) for e in self._nlp(text).ents if e.label_ in KINDS]

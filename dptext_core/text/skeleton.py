@@ -75,7 +75,8 @@ class Skeleton(Private):
 
     def __post_init__(self) -> None:
         if len(self.gaps) != len(self.kept_tokens) + 1:
-            raise InputError(f"A skeleton of {len(self.kept_tokens)} tokens has {len(self.kept_tokens) + 1} gaps.")
+            n = len(self.kept_tokens)
+            raise InputError(f"A skeleton of {n} tokens needs {n + 1} gaps, not {len(self.gaps)}.")
 
     def __repr__(self) -> str:
         return f"Skeleton({len(self.kept_tokens)} tokens, {self.kept_tokens.count(None)} holes)"

@@ -239,7 +239,7 @@ def _read_vectors(path: Path, limit: int, language: Language) -> tuple[Sequence[
     with _open(path) as file:
         first, second = file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)
     if not first.strip():
-        raise InputError(f"This file is empty, or begins with an empty line. It should be one of: {_FORMATS}.")
+        raise InputError(f"This file is empty, or begins with an empty line. Save it as one of: {_FORMATS}.")
     if first.startswith((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04")):
         raise InputError("This file is a Python pickle or an archive, which can run code. Save the vectors as text.")
     if first.startswith(_FASTTEXT_MAGIC):
@@ -247,7 +247,7 @@ def _read_vectors(path: Path, limit: int, language: Language) -> tuple[Sequence[
     header = first.split()
     has_header = len(header) == 2 and all(part.isdigit() for part in header)
     if not has_header and not _is_row(first):
-        raise InputError(f"This file does not begin like word vectors. It should be one of: {_FORMATS}.")
+        raise InputError(f"This file does not begin like word vectors. Save it as one of: {_FORMATS}.")
     axes = int(header[1]) if has_header else len(first.split(b" ")) - 1
     if not 2 <= axes <= _MOST_AXES:
         raise InputError(f"Word vectors have 2 to {_MOST_AXES:,} numbers each, but this file says {axes}. Choose "
@@ -399,5 +399,5 @@ def _clean_vectors(
         ):
             places.setdefault(word, i)
     if len(places) < 2:
-        raise InputError(f"{name} contains fewer than two words with vectors. It should be one of: {_FORMATS}.")
+        raise InputError(f"{name} contains fewer than two words with vectors. Save it as one of: {_FORMATS}.")
     return tuple(places), np.ascontiguousarray(vectors[list(places.values())], dtype=np.float32)

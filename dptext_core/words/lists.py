@@ -97,7 +97,7 @@ def without_words(words: WordList, places: tuple[int, ...]) -> WordList:
         return words
     if len(places) >= len(words):
         raise ConfigError(
-            f"The blocklist leaves no word of the word list {words.name}. Shorten it."
+            f"The blocklist leaves no word of the word list {words.name}. Shorten the blocklist."
         )
     return _without_words(words, places)
 

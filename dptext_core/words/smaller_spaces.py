@@ -23,7 +23,7 @@ def without_words(space: WordSpace, places: tuple[int, ...], everyones: bool = F
         return space
     if len(places) >= len(space):
         raise ConfigError(
-            f"The blocklist leaves no word of the word space {space.name}. Shorten it."
+            f"The blocklist leaves no word of the word space {space.name}. Shorten the blocklist."
         )
     return _without_public(space, places) if everyones else _without(space, places)
 

@@ -20,7 +20,7 @@ _DRAG = (
     "Drag ε to the left for more privacy, to the right to approach the original. Click a word to see its candidates."
 )
 _STAY = "Click a word to see its candidates."
-_WHOLE = "This mechanism writes the text as a whole, so single words have no distribution."
+_WHOLE = "This mechanism writes whole texts, so words have no distribution. Choose another mechanism."
 ONE_NOISE = (
     "All slider positions share one draw of noise. The guarantee covers one version: publishing two versions of one "
     "draw voids it."

@@ -110,7 +110,7 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
     else:
         assert check.status == "refuted" and check.witness is not None
         n = 256 if leak == "all" else 8
-        assert f"In lists of 32 texts, {where}: the words" in check.witness.details
+        assert f"In lists of 32 texts, the words of a rewrite at {where}" in check.witness.details
         assert f"in {n} of {n} guesses. The guarantee allows 5.0% (ε = 0.5)." in check.witness.details
         assert (check.witness.first, check.witness.second) == ("word0", "word1")
 
@@ -189,7 +189,7 @@ def test_words_that_are_left_out_or_followed_by_others_are_counted_at_each_place
     monkeypatch.setattr(
         fit_statistics,
         "require_alignment",
-        lambda m, why: SimpleNamespace(deletion_probability=0.1, insertion_probability=0.25),
+        lambda m: SimpleNamespace(deletion_probability=0.1, insertion_probability=0.25),
     )
     counts = fit_statistics.Counts(n=40, deleted={0: 9}, added={0: 10, 2: 21})
     fits = fit_statistics.fits_of(a_text(), "a way", counts, {}, {})
@@ -201,7 +201,7 @@ def test_words_that_are_left_out_or_followed_by_others_are_counted_at_each_place
     monkeypatch.setattr(
         fit_statistics,
         "require_alignment",
-        lambda m, why: SimpleNamespace(deletion_probability=0.0, insertion_probability=0.0),
+        lambda m: SimpleNamespace(deletion_probability=0.0, insertion_probability=0.0),
     )
     assert fit_statistics.fits_of(a_text(), "a way", counts, {}, {}) == []
 
@@ -373,7 +373,7 @@ def test_whole_outputs_hold_where_nothing_speaks_against_it(monkeypatch):
         ({"detectable": 1.9}, "inconclusive", "with 200 rewrites of each text, the largest detectable loss is"),
         ({"detectable": 1.9, "exact": 1.0}, "holds", ""),
         ({"detectable": 2.0}, "holds", ""),
-        ({"delta": 1e-9}, "inconclusive", "δ = 1e−9 allows failures that are too rare to detect: 100 rewrites"),
+        ({"delta": 1e-9}, "inconclusive", "δ = 1e−9 allows failures too rare to detect: 100 rewrites"),
         ({"delta": 1e-9, "exact": 1.0}, "holds", ""),
         ({"delta": 0.5}, "holds", ""),
         ({"misstated": ("w", "wrong.")}, "refuted", "wrong."),
@@ -510,7 +510,7 @@ def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told,
     monkeypatch.setattr(
         goodness_of_fit,
         "require_alignment",
-        lambda m, why: SimpleNamespace(deletion_probability=0.0, insertion_probability=0.0),
+        lambda m: SimpleNamespace(deletion_probability=0.0, insertion_probability=0.0),
     )
     text = a_text(text="a b c", guarantee=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
     look = lambda of: goodness_of_fit._follows(  # noqa: E731
@@ -528,7 +528,7 @@ def test_words_may_be_left_out_or_added_where_that_has_a_chance(deleted, added, 
     monkeypatch.setattr(
         goodness_of_fit,
         "require_alignment",
-        lambda m, why: SimpleNamespace(deletion_probability=deleted, insertion_probability=added),
+        lambda m: SimpleNamespace(deletion_probability=deleted, insertion_probability=added),
     )
     text = a_text(text="a b c", guarantee=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
 
@@ -921,13 +921,13 @@ def test_a_test_is_made_at_a_very_small_epsilon_and_where_an_advantage_is_the_wa
     ("loss", "advantage", "tpr", "fpr", "said"),
     [
         (9.0, 0.95, 150, 0, ""),
-        (1.0, 0.95, 150, 0, "their loss is at least "),
+        (1.0, 0.95, 150, 0, "Their loss is at least "),
         (
             9.0,
             0.5,
             150,
             0,
-            f"the shares differ by at least {2 * (LEVEL / 6) ** (1 / 150) - 1:.0%}, but the stated noise",
+            f"The shares differ by at least {2 * (LEVEL / 6) ** (1 / 150) - 1:.0%}, but the stated noise",
         ),
         (None, 0.5, 150, 0, ""),
         (1.0, None, 80, 75, ""),

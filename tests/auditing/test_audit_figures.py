@@ -1204,7 +1204,7 @@ def test_what_stays_is_held_against_its_chance_over_all_words_of_a_text(monkeypa
     monkeypatch.setattr(
         fit_statistics,
         "require_alignment",
-        lambda m, why: SimpleNamespace(deletion_probability=0.0, insertion_probability=0.0),
+        lambda m: SimpleNamespace(deletion_probability=0.0, insertion_probability=0.0),
     )
     d, kept = stated(np.log([0.25, 0.75]), ["sun", "rain"]), {"sun": 40, "rain": 20}
     text = SimpleNamespace(

@@ -124,7 +124,7 @@ def test_a_report_that_holds():
     assert report.blind == ("a leak", "a loss")
     assert report.first() == (
         "over 3 inputs (2 pairs), the largest loss is 1.5, and the guarantee allows 2 (one output at most 7.39 times "
-        f"as likely); the draws could not detect a leak. Also not detectable: a loss. {REST}"
+        f"as likely). The draws could not detect a leak. Also not detectable: a loss. {REST}"
     )
     assert report.parts() == (
         ("proven", ("Formulas were compared.",)),
@@ -145,7 +145,7 @@ def test_a_report_that_holds():
     twice = replace(report, checks=(*report.checks, *report.checks))
     assert twice.parts() == report.parts() and twice.blind == report.blind
     assert replace(report, checks=()).first() == report.first().replace(
-        "; the draws could not detect a leak. Also not detectable: a loss", ""
+        ". The draws could not detect a leak. Also not detectable: a loss", ""
     )
     assert len(replace(report, checks=()).lines()) == 2
 
@@ -154,10 +154,10 @@ def test_a_report_that_holds():
     ("changed", "said"),
     [
         ({"inputs": 1, "pairs": 1}, "over 1 input (1 pair), the largest loss is 1.5, and the guarantee allows 2 (one"),
-        ({"unit": "places"}, "the largest loss is 1.5 per unit of distance (places), and the guarantee allows 2; the"),
-        ({"claimed": 20.8}, "and the guarantee allows 20.8; the draws"),
+        ({"unit": "places"}, "the largest loss is 1.5 per unit of distance (places), and the guarantee allows 2. The"),
+        ({"claimed": 20.8}, "and the guarantee allows 20.8. The draws"),
         ({"claimed": 20.7}, "and the guarantee allows 20.7 (one output at most"),
-        ({"delta": 0.01}, "loss is 1.5 beyond δ = 0.01, and the guarantee allows 2 with δ = 0.01; the draws"),
+        ({"delta": 0.01}, "loss is 1.5 beyond δ = 0.01, and the guarantee allows 2 with δ = 0.01. The draws"),
         ({"of": "the whole output"}, "the largest loss is 1.5 for the whole output, and"),
         ({"of": "the whole output", "delta": 0.01}, "is 1.5 for the whole output beyond δ = 0.01, and"),
         ({"exact": False}, "the loss is at least 1.5 (with 95% confidence), and"),

@@ -206,7 +206,7 @@ def test_the_name_of_the_noise_is_that_of_any_text():
             if cls is Own:
                 rewrite("nurse")
                 continue
-            with pytest.raises(Breach, match="name of the noise"):
+            with pytest.raises(Breach, match="the noise ID"):
                 rewrite("nurse")
 
 

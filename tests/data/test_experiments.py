@@ -131,7 +131,7 @@ BROKEN = {
     "picture.csv": (b"\x89PNG\r\n\x00\x1a" + SECRET.encode(), "binary"),
     "latin.csv": (b"text\n" + SECRET.encode() + b" \xe9\n", "not UTF-8 in line 2"),
     "column.csv": (f"{SECRET},label\n{SECRET},1\n".encode(), "no column named 'text'"),
-    "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "2 columns, and 1 in the row that ends in line 3"),
+    "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "2 columns, but 1 in the row that ends in line 3"),
     "twice.csv": (b"text,text\na,b\n", "2 columns named 'text'"),
     "quote.csv": (f'text\n"{SECRET}\n'.encode(), "cannot be read as a table"),
     "return.csv": (f"text,label\na,1\n{SECRET}\rb,2\n".encode(), "line 3, contains a carriage return outside"),
@@ -523,7 +523,7 @@ def test_a_run_goes_on_wherever_its_weights_lie_and_with_no_others(tmp_path, tin
     kept = (out / "rows.jsonl").read_bytes()
     rewrite_data(data, made[1], out)
     other_weights(second)
-    with pytest.raises(dpt.ConfigError, match=r"files that its checkpoint names are not those at its start"):
+    with pytest.raises(dpt.ConfigError, match=r"files of its checkpoint differ from those here"):
         rewrite_data(data, made[1], out)
     assert (out / "rows.jsonl").read_bytes() == kept
     rewrite_data(data, made[1], tmp_path / "new")
@@ -570,7 +570,7 @@ def test_any_file_that_an_option_names_decides_by_what_it_holds(tmp_path):
     config = (out / "config.json").read_text()
     assert json.loads(config)["options"]["words"] == "words.txt" and str(tmp_path) not in config
     write(tmp_path / "words.txt", "b")
-    with pytest.raises(dpt.ConfigError, match="files that its words names"):
+    with pytest.raises(dpt.ConfigError, match="files of its words differ"):
         rewrite_data(data, m, out)
     rewrite_data(data, Reading.create(), tmp_path / "plain")
     assert "loads" not in json.loads((tmp_path / "plain" / "config.json").read_text())

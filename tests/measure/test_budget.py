@@ -215,7 +215,7 @@ def test_what_is_no_share_and_no_word_is_refused():
 
 def test_shares_of_all_words_must_add_up():
     m = dpt.get_mechanism("dp-mlm")
-    with pytest.raises(dpt.InputError, match="Make it 100%"):
+    with pytest.raises(dpt.InputError, match="Make the sum 100%"):
         distribute(m, "Doctor nurse.", 10.0, "hand", {0: 0.5, 1: 0.4})
 
 

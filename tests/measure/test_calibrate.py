@@ -103,7 +103,7 @@ def test_a_figure_that_rises_and_falls(tiny_model):
     assert kept(m, c.epsilon, text) == pytest.approx(high / 2, abs=1e-7) and c.reachable[1] <= high * 1.05
     with pytest.raises(dpt.NoDistribution, match="no formula"):
         calibrate(m, {"bayes": 0.3}, text=text)
-    with pytest.raises(dpt.InputError, match="Give text"):
+    with pytest.raises(dpt.InputError, match="Give a text"):
         calibrate(m, {"n_w": 0.3}, words=["doctor"])
 
 

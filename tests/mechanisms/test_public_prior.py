@@ -382,8 +382,8 @@ def test_scores_and_proposals_are_bounded():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"shift_min": 1.0}, "both ends"),
-        ({"shift_max": 1.0}, "both ends"),
+        ({"shift_min": 1.0}, "Set both or neither"),
+        ({"shift_max": 1.0}, "Set both or neither"),
         ({"shift_min": 2.0, "shift_max": 2.0}, "below"),
         ({"tau": 0.0}, "at least"),
         ({"prior": "none"}, "one of"),

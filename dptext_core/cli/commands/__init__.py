@@ -7,7 +7,7 @@ COMMANDS = {
     "audit": "compare a mechanism's guarantee with measurements",
     "calibrate": "find the ε at which a mechanism reaches a target",
     "belief": "rewrite a text, and show what a reader can still infer about one fact",
-    "trade-off-curve": "compare two texts: the exact detections of an optimal reader at each rate of false alarms",
+    "trade-off-curve": "compare two texts: the exact detection rate of an optimal reader at each rate of false alarms",
     "attack": "rewrite one or more texts and run an attacker on them",
     "rewrite-data": "rewrite one column of a data set, row by row",
     "mechanisms": "list the mechanisms and their options",

@@ -76,7 +76,9 @@ def run(args: argparse.Namespace) -> None:
     if unit is None and attacker.scope == "word":
         raise InputError("No word of this text was sampled, so there is nothing to guess. Add more words.")
     if unit is not None and not 0 <= unit < len(result.units):
-        raise InputError(f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0.")
+        raise InputError(
+            f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0. Choose one of these."
+        )
     finding = attacker.attack(mechanism, result, unit, task=on_terminal("attacking"), **given)
     rows: list[tuple[str, str]] = getattr(finding, "rows", list)()
     if args.json:

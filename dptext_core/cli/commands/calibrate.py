@@ -44,8 +44,8 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("This command needs exactly one target. Add --best, --n-w, --bayes, --total, --certainty "
                          "or --meaning.")
     if (args.certainty is None) != (args.fact is None) or (args.fact is None and args.alternatives is not None):
-        raise InputError("--fact and --alternatives belong to --certainty, which requires --fact. Add or remove "
-                         "them.")
+        raise InputError("--certainty needs --fact, and --fact and --alternatives need --certainty. Add the missing "
+                         "option.")
     if hasattr(args, "option_epsilon"):
         raise InputError("This command finds ε, so --epsilon has no effect. Remove it.")
     calibration = calibrate(

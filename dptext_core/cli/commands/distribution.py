@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
                 f"note: {args.word!r} is word {', '.join(map(str, [index, *more]))}; this is the first. See --index."
             )
     if not args.quiet and mechanism.likelihood is not None and mechanism.likelihood.in_turn:
-        note("note: in this order, a word depends on earlier outputs; this assumes that all of them are unchanged")
+        note("note: in this order, a word depends on earlier outputs; the distribution assumes that all are unchanged")
     distribution = mechanism.distribution(text, index)
     facts = {"index": index, "source": distribution.source, "p_keep": distribution.p_keep()}
     _print(args, distribution, facts, (f"probability that “{distribution.source}” is unchanged", distribution.p_keep()))
@@ -79,8 +79,8 @@ def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None
             note(f"note: {word!r} is token {', '.join(map(str, places))}; this is the first. See --piece.")
     if not 0 <= piece < len(units):
         raise InputError(
-            f"There is no token {piece}: this rewrite has {len(units)}, counted from 0. Every run uses fresh noise; "
-            "--seed repeats a draw."
+            f"There is no token {piece}: this rewrite has {len(units)}, counted from 0. Every run uses fresh noise: "
+            "choose one of these, or repeat a draw with --seed."
         )
     distribution, unit = result.distribution(piece), units[piece]
     known = result.candidate(piece)

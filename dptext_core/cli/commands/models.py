@@ -66,7 +66,7 @@ def bring_in(args: argparse.Namespace) -> None:
         "and needs no network."
     )
     if not args.yes and not _ask_consent():
-        raise InputError("Nothing was added.")
+        raise InputError("Nothing was added, because you did not accept. Run the command again to accept.")
     task = on_terminal("adding")
     # transformers draws progress bars of its own.
     with contextlib.redirect_stderr(io.StringIO()):

@@ -243,9 +243,9 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
 
     workers = args.engine == "ray" or args.workers is not None
     if args.engine == "local" and args.gpus is not None:
-        raise ConfigError("--gpus needs workers of a cluster. Add --engine ray, or remove it.")
+        raise ConfigError("--gpus needs workers of a cluster. Add --engine ray, or remove --gpus.")
     if args.block is not None and not workers:
-        raise ConfigError("--block needs workers. Add --workers, or remove it.")
+        raise ConfigError("--block needs workers. Add --workers, or remove --block.")
     if workers and args.polish:
         raise ConfigError("--polish does not support workers. Remove --engine and --workers.")
     if workers and args.out == "-":
@@ -259,7 +259,7 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
             "A run over a pipe cannot be resumed. Use --out -, or save the data to a file."
         )
     if args.exact_cells and args.release is None and args.inspection is None:
-        raise ConfigError("--exact-cells needs --release or --inspection. Add one of them, or remove it.")
+        raise ConfigError("--exact-cells needs --release or --inspection. Add one of these, or remove --exact-cells.")
     for given, endings in ((args.release, release_files.RELEASE), (args.inspection, release_files.INSPECTION)):
         if given is not None:
             release_files.check_suffix(given, endings)

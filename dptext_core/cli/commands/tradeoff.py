@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--points",
         type=positive,
         metavar="N",
-        help=f"number of ε on the axis of each mechanism (default {trade_off.POINTS})",
+        help=f"number of values of ε on the axis of each mechanism (default {trade_off.POINTS})",
     )
     parser.add_argument("--epsilon", type=read_by(epsilons), metavar="E[,E…]", help="use these ε for all mechanisms")
     parser.add_argument(

@@ -104,7 +104,7 @@ _ALL = (
         unit="hundredths of a percentage point",
         low=-inf,
         high=inf,
-        about="F1 above always guessing the most frequent class, in hundredths of a percentage point.",
+        about="F1 minus that of always guessing the most frequent class, in hundredths of a percentage point.",
         digits="+.0f",
     ),
     _use(
@@ -275,6 +275,6 @@ def measure(name: str) -> Metric:
         title, judge, about = "fine-tuned", "the fine-tuned encoder", "The classifier is the fine-tuned encoder."
     else:
         judge = {"privacy": _LETTERS, "gain": f"{_WORDS}, for authors on sequences of letters"}.get(known.kind, _WORDS)
-        title, about = "bag of words", "The classifier knows no language model and no word space."
+        title, about = "bag of words", "The classifier uses no language model and no word space."
         title = "bag of letters" if known.kind == "privacy" else title
     return replace(known, name=name, title=f"{known.title}, {title}", judge=judge, about=f"{known.about} {about}")

@@ -207,7 +207,7 @@ class HybridMechanism(Mechanism):
         """Return the possible stand-ins for a form. Raises ConfigError if the blocklist excludes all of them."""
         words = self.never.left(candidates(form, self.language))
         if not words:
-            raise ConfigError("The blocklist contains every stand-in of a type. Shorten it.")
+            raise ConfigError("The blocklist contains every stand-in of a type. Shorten the blocklist.")
         return words
 
     def planned(self, text: str | Prepared) -> HybridPrepared:

@@ -106,9 +106,9 @@ class ReplacingMechanism(Mechanism):
         prepared = self.planned(text)
         n = len(prepared.document.words)
         if not 0 <= check_whole_number("index, the number of a token,", index) < n:
-            raise InputError(f"There is no token {index}: the text has {n}, counted from 0.")
+            raise InputError(f"There is no token {index}: the text has {n}, counted from 0. Choose one of these.")
         if index not in prepared.channels:
-            raise NoDistribution(f"Token {index} is not replaced, so it has no distribution.")
+            raise NoDistribution(f"Token {index} is not replaced, so it has no distribution. Choose another one.")
         return prepared.channels[index].at(self.epsilons(prepared)[index])
 
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:

@@ -203,10 +203,12 @@ class MaskedWords(Mechanism):
         prepared = self._planned(text)
         tokens = prepared.document.tokens
         if not 0 <= check_whole_number("index, the number of a token,", index) < len(tokens):
-            raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
+            raise InputError(
+                f"There is no token {index}: the text has {len(tokens)}, counted from 0. Choose one of these."
+            )
         reason = prepared.reasons[index]
         if reason is not None:
-            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so it has no distribution.")
+            raise NoDistribution(f"Token {index} is kept ({reason}), so it has no distribution. Choose another one.")
         epsilon = self.epsilons(prepared)[index]
         return self.tables(prepared, [(index, False)])[0].at(epsilon)
 

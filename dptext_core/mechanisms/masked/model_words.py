@@ -56,7 +56,7 @@ def candidates(model: str, language: Language, without: tuple[int, ...] = ()) ->
         gone, known = set(without), candidates(model, language)
         if len(gone) >= len(known):
             raise ConfigError(
-                f"The blocklist leaves no possible output of {model!r}. Shorten it."
+                f"The blocklist leaves no possible output of {model!r}. Shorten the blocklist."
             )
         return tuple(word for i, word in enumerate(known) if i not in gone)
     return word_chances.candidates(model, language)

@@ -67,7 +67,7 @@ def proposed_logits(
     for public, i in places:
         words = public.words
         if words[i] is not None:
-            raise InputError(f"Position {i} already has a word, so it needs no proposal.")
+            raise InputError(f"Position {i} already has a word, so it needs no proposal. Choose an empty position.")
         masked = [
             [lm.mask_id] if w is None else pieces.get(w) or pieces.setdefault(w, lm.word_pieces(w)) for w in words
         ]

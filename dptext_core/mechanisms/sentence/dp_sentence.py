@@ -209,7 +209,7 @@ class DPSentence(Mechanism):
         allowed = np.setdiff1d(np.arange(len(bank)), bank.holding(self.never.places(bank.words)))
         if not len(allowed):
             raise ConfigError(
-                "Every sentence of the bank contains a word on the blocklist. Remove common words from it."
+                "Every sentence of the bank contains a word on the blocklist. Remove common words from the blocklist."
             )
         return allowed
 

@@ -162,7 +162,9 @@ class CusText(PriorMechanism):
     @classmethod
     def resolve(cls, config: Any) -> Any:
         if config.strategy == "dataset" and isinstance(config.epsilon, tuple):
-            raise ConfigError("The strategy dataset samples a word once for all texts, so it takes one ε, not a list.")
+            raise ConfigError(
+                "The strategy dataset samples a word once for all texts, so it takes one ε, not a list. Give one ε."
+            )
         if config.strategy != "token" and config.prior == "skeleton":
             raise ConfigError(
                 f"The strategy {config.strategy} samples a word once for many positions, but proposals from the kept "

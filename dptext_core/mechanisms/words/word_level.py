@@ -211,12 +211,14 @@ class WordMechanism(WordDistributions):
         prepared = self._planned(text)
         n = len(prepared.rows)
         if not 0 <= check_whole_number("index, the number of a token,", index) < n:
-            raise InputError(f"There is no token {index}: the text has {n}, counted from 0.")
+            raise InputError(f"There is no token {index}: the text has {n}, counted from 0. Choose one of these.")
         row, reason = prepared.rows[index], prepared.reasons[index]
         if row == KEPT:
-            raise NoDistribution(f"Token {index} is kept as it is ({reason}), so it has no distribution.")
+            raise NoDistribution(f"Token {index} is kept ({reason}), so it has no distribution. Choose another one.")
         if row == UNKNOWN and self.config.oov == "drop":
-            raise NoDistribution(f"Token {index} is {NOT_IN_VOCABULARY} and deleted, so it has no distribution.")
+            raise NoDistribution(
+                f"Token {index} is {NOT_IN_VOCABULARY} and deleted, so it has no distribution. Choose another one."
+            )
         return self._channel_at(prepared, index).at(self.epsilons(prepared)[index])
 
     # --- the guarantee

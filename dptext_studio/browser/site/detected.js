@@ -47,7 +47,7 @@ export function standInsFor(document, spec, language, lists, { blocklist, allowl
   const out = { key, words: new Map(), fixed: new Map(), distributions: new Map(), given: Boolean(named) };
   for (const { token, form, same } of flags) {
     const words = allowed.get(form) ?? lists.of(form).filter((word) => !blocklist.bans(word));
-    if (!words.length) throw new Error("The blocklist contains every stand-in of a type. Shorten it.");
+    if (!words.length) throw new Error("The blocklist contains every stand-in of a type. Shorten the blocklist.");
     allowed.set(form, words);
     const j = named ? words.indexOf(named[token]) : drawn.get(same) ?? Math.min(Math.floor(uniforms(1)[0] * words.length), words.length - 1);
     if (j < 0) throw new Error(`“${named?.[token]}” is not a stand-in for token ${token}. Rewrite the text again.`);

@@ -480,7 +480,7 @@ const all = (/** @type {readonly any[]} */ list) => Array.from(list.keys());
 /** The indices of words that are not on the blocklist. */
 function leftOf(/** @type {string[]} */ words, /** @type {Blocklist} */ blocklist) {
   const left = all(words).filter((j) => !blocklist.bans(words[j]));
-  if (!left.length) throw new Error("The blocklist leaves no possible output. Shorten it.");
+  if (!left.length) throw new Error("The blocklist leaves no possible output. Shorten the blocklist.");
   return left;
 }
 

@@ -46,8 +46,8 @@ class StripInspector {
       ui.place.textContent = some ? "What could each word have become?" : (this.aligned ? "No probabilities available" : "Written as a whole");
       ui.note.textContent = !some && this.tokens.some((u) => u.a === "whole")
         ? this.aligned
-          ? "This mechanism has no formula for the probabilities of its words."
-          : "This mechanism writes the text as a whole, so single words have no distribution."
+          ? "This mechanism has no formula for word probabilities. Choose another mechanism."
+          : "This mechanism writes whole texts, so words have no distribution. Choose another mechanism."
         : `Point at a ${some && this.tokens.every((u) => !u.drawn || isSentence(u)) ? "sentence" : "word"}, or use the arrow keys, to see its candidates ` +
         "and how likely each was. Click it or press Enter to pin it; then change ε.";
       ui.note.hidden = false;
