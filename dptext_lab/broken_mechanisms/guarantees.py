@@ -441,7 +441,7 @@ class CrowdedGroups(TinyGroups):
 @fault(
     "sliding-groups",
     "Groups that overlap",
-    "A small mechanism that calls words of similar frequency adjacent, although each group has its own words.",
+    "A small mechanism that calls words of similar frequency adjacent, although they may be in different groups.",
 )
 class SlidingGroups(TinyGroups):
     """The small mechanism with groups that calls words adjacent if their frequencies are close."""

@@ -44,7 +44,7 @@ from ..runner.options import parser
 def _parser() -> argparse.ArgumentParser:
     takes = parser("leaderboard", __doc__)
     takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
-    takes.add_argument("--judge", metavar="METRIC", help="metric of utility (default: the first of the data set)")
+    takes.add_argument("--judge", metavar="METRIC", help="utility metric (default: the first of the data set)")
     takes.add_argument(
         "--privacy", metavar="METRIC", help="privacy metric that is equal for all (default: the first of the data set)"
     )

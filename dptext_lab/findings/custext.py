@@ -40,8 +40,8 @@ def _k_contradicts() -> str:
     ]
     up = [f"{100 * b:.2f}% at K {k} after {100 * a:.2f}%" for (_, a), (k, b) in pairwise(theirs) if b > a]
     return (
-        f"Section 5.2 sets ε = 1 for Table 1, and three sentences later gives ε = 0 for the same table. Its "
-        f"SST-2 line does not always fall: {', '.join(up)}."
+        f"Section 5.2 sets ε = 1 for Table 1, and three sentences later gives ε = 0 for the same table. "
+        f"Accuracy on SST-2 sometimes rises with K: {', '.join(up)}."
     )
 
 
@@ -220,7 +220,7 @@ def _santext_contradicts() -> str:
     }
     cells = [(m, e) for m in ("n_w", "queries") for e in (1, 2, 3)]
     alike = all(rows["santext", "car", m, e] == rows["santext", "she", m, e] for m, e in cells)
-    same = " Its six numbers for “car” and for “she” are the same." if alike else ""
+    same = " SanText's six numbers for “car” and “she” are equal." if alike else ""
     return (
         "Section 5.2 compares “under the same privacy protection degree”, and Section 5.1 calls a comparison by ε "
         "“unfair”; Table 8 is at equal ε. At ε = 3, SanText leaves “car” unchanged in "

@@ -108,7 +108,7 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome | None:
         )
         numbers += [
             f"{name}, cosine and its difference from the best of DP-MLM's rows: {cosines}.",
-            f"{name}, perplexity per word and its ratio: {words}.",
+            f"{name}, perplexity per word and its ratio to the best row's: {words}.",
             f"{name}, replaced words that the strongest attacker recovers: {named}.",
         ]
     numbers.append(

@@ -218,5 +218,5 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
         values = [bound(claimed), at_least(measured), proven, f"{r['draws']:,}", at_least(detectable), leak]
         return [r["mechanism"], setting_of(r).described(), number(r["epsilon"]), *values, LINES[r["verdict"]]]
 
-    heading = ["mechanism", "options", "ε", "claimed", "measured", "proven", "draws", "draws show", "leak seen from"]
+    heading = ["mechanism", "options", "ε", "claimed", "measured", "proven", "draws", "draws show", "detectable leak"]
     return markdown([*heading, "verdict"], map(cells, rows))

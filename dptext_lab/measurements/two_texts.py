@@ -204,9 +204,11 @@ def main(argv: Sequence[str] = ()) -> int:
     )
     takes.add_argument("--pair", action="append", choices=DISTANCES, help="default: all three pairs")
     takes.add_argument("--add", action="store_true", help="keep the rows of the file, and measure the missing ones")
-    takes.add_argument("--draws", type=int, metavar="N", help="rewrites of each text (default: the attacker's)")
+    takes.add_argument(
+        "--draws", type=int, metavar="N", help="rewrites of each text (default: 200, or 40 if a language model writes)"
+    )
     takes.add_argument("--broken", action="store_true", help="test the broken mechanisms and their sound twins")
-    takes.add_argument("--coverage", type=int, metavar="N", help="number of repetitions on randomised response")
+    takes.add_argument("--coverage", type=int, metavar="N", help="test bounds on randomised response N times instead")
     args = takes.parse_args(argv)
     if args.coverage:
         for epsilon in (1.0, 2.0, 4.0):

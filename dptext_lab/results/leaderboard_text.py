@@ -98,7 +98,8 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
         )
     between = [e for e in ranking.entries if e.between]
     if between:
-        doubt += f" {len(between)} of {len(ranking.entries)} values are interpolated between two measured points."
+        verb = "is" if len(between) == 1 else "are"
+        doubt += f" {len(between)} of {len(ranking.entries)} values {verb} interpolated between two measured points."
     if first.different_words is not None and (
         others := [e for e in ranking.entries[1:] if e.different_words is not None]
     ):

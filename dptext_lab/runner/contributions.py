@@ -21,6 +21,7 @@ from dptext_core.errors import DPTextError, InputError
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import mechanisms
 from dptext_core.mechanisms.setting import Setting
+from dptext_core.support.checks import pluralize
 
 from ..results import summary as store
 from ..results.rows import BASELINE, Row, RunLine
@@ -110,8 +111,8 @@ def _provenance(lines: Sequence[RunLine], against: Results) -> list[str]:
         other = sorted({getattr(line.provenance, name) for line in lines} - set(str(wanted).split("; ")))
         if other:
             faults.append(
-                f"The {name} of the results is {wanted}, but some points have {', '.join(other)}. Repeat these points "
-                "with that of the results."
+                f"The results have {name} {wanted}, but some points have {', '.join(other)}. Repeat these points "
+                f"with {wanted}."
             )
     data = about.get("data", {})
     for name in sorted({line.data for line in lines}):
@@ -142,8 +143,8 @@ def _seeds(lines: Sequence[RunLine]) -> list[str]:
         return []
     (one, data), n = next(iter(few.items()))
     return [
-        f"{len(few)} settings have fewer than {LEAST_SEEDS} seeds, such as {one.mechanism} at ε {one.epsilon} on "
-        f"{data} ({n}). An interval needs that many."
+        f"{pluralize(len(few), 'setting')} with fewer than {LEAST_SEEDS} seeds, such as {one.mechanism} at ε "
+        f"{one.epsilon} on {data} ({n}). Run more seeds."
     ]
 
 

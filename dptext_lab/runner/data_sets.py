@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dptext_core.errors import ConfigError, InputError
+from dptext_core.support.checks import pluralize
 
 from ..results.data_titles import title
 
@@ -151,7 +152,7 @@ def _rows(source: _Source, content: bytes, path: Path) -> list[_Row]:
             table = csv.reader(text, strict=True)
         for line, cells in enumerate(table, 1):
             if len(cells) != len(source.columns):
-                raise InputError(f"{wanted}: row {line} has {len(cells)}. Download the file again.")
+                raise InputError(f"{wanted}: row {line} has {pluralize(len(cells), 'column')}. Download the file again.")
             if source.header and line == 1:
                 if tuple(cells) != source.columns:
                     raise InputError(f"{wanted}: its first row has {', '.join(cells)}. Download the file again.")

@@ -79,7 +79,7 @@ def _proposal_caption(view: ProposalView) -> str:
     at = next(i for i, w in enumerate(view.words) if same_word(w, view.released_word))
     moved_by = "did not increase its weight"
     if view.shift[at] > 0:
-        moved_by = f"increased its weight by {_factor(view.shift[at])}, relative to the least favoured words"
+        moved_by = f"multiplied its weight by {_factor(view.shift[at])}, relative to the least favoured words"
     limit = "" if view.most is None else f"; at this ε the limit is {_factor(view.most)}"
     return (
         f"The public prior gives “{view.released_word}” probability {percent(view.proposed[at])}. The private text "
@@ -89,7 +89,7 @@ def _proposal_caption(view: ProposalView) -> str:
 
 def _factor(nats: float) -> str:
     """Write e^nats for people."""
-    return odds_text(nats).replace(" times", "") + " times"
+    return odds_text(nats).replace(" times", "")
 
 
 def shift_text(offset: int) -> str:

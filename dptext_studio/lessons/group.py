@@ -88,7 +88,7 @@ class Group(Lesson):
                 f"{pluralize(alone[WORD], 'other word') if alone[WORD] else 'no other word'}. Of the "
                 f"{pluralize(len(alone), 'word')} in the table, {lonely} share theirs with none.",
                 f"If sets are shared, “{WORD}” shares its set with {pluralize(len(view.crowd) - 1, 'other word')}, "
-                f"and {percent(view.alone_share)} of the whole vocabulary have a unique set.",
+                f"and {percent(view.alone_share)} of all words have a unique set.",
             ),
             (
                 "If a word shares its set with no other, the release can identify it, at any ε. The guarantee compares "

@@ -114,8 +114,8 @@ class ManyTexts(Lesson):
                 f"{percent(success[value])} after {value}.",
             ),
             (
-                "Each text keeps its guarantee. The author needs the sum of all of them, because every text speaks "
-                "about the same fact.",
+                "Each text keeps its guarantee. For the author, the ε of all texts add up, because every text mentions "
+                "the same fact.",
                 "A budget for a person must be divided among the texts. With many texts, little is left for each.",
             ),
             (

@@ -26,7 +26,7 @@ MEANING = {
 REPLIES = {
     REPLICATED: "That takes significant differences in at least half of the comparisons.",
     CONTRADICTED: "That takes significant differences in the other direction. Missing evidence does not contradict it.",
-    INCONCLUSIVE: "More texts would not change this. Look at what was compared, and how far the numbers are apart.",
+    INCONCLUSIVE: "More texts would not change this. Look at what was compared, and how far apart the numbers are.",
     NOT_COMPARABLE: "Here the paper's quantity was measured, so its claim can be tested.",
 }
 

@@ -65,7 +65,7 @@ class SingleWord(Lesson):
         )
         return Reveal(
             right,
-            (f"Unchanged on average, of the sampled words: {each}.",),
+            (f"Mean probability that a sampled word is unchanged: {each}.",),
             (
                 "ε is not a percentage. Below some value almost every word is replaced. Most changes happen within "
                 "a short range. Beyond it, a larger ε costs privacy and adds little meaning.",

@@ -214,7 +214,7 @@ function oddsWords(odds, eps) {
   }
   if (notion === "group") {
     const rest = "The guarantee does not cover other words.";
-    return `For words that share its set, ${limit || "the guarantee has no practical limit"}. ${rest}`;
+    return `For words that share a set, ${limit || "the guarantee has no practical limit"}. ${rest}`;
   }
   if (!limit) {
     return `At ε = 1, 50:50 becomes at most ${oddsPair(loss)} for one ${unit}. At ε = ${plain(eps)}, ` +

@@ -173,14 +173,14 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
         )
     if released:
         st.caption(
-            "The stated distributions satisfy the guarantee: this is their loss. The releases do not follow them."
+            "The stated loss is within the guarantee, but the releases do not follow the stated distributions."
         )
     else:
         chart(audit_figure(report, dark()), key="audit_figure", alt=report.sentence())
     limits(report, [headline, why, *scope] if report.holds else scope)
     checks(report)
     if report.skipped:
-        with st.expander(f"{len(report.skipped):,} inputs were skipped"):
+        with st.expander(f"Skipped inputs: {len(report.skipped):,}"):
             st.dataframe(
                 {"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]}, hide_index=True
             )

@@ -215,7 +215,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
     spots = [s for s in curves.plane(found, data, utility, privacy, names) if s.label in shown]
     printed = curves.paper_plane(data, utility, privacy, names, ours) if papers else []
     if not spots and not printed:
-        st.info("No setting has both of these metrics. Choose another one.")
+        st.info("No setting has both of these metrics. Change one metric.")
         return
     whole = curves.baseline(found, data, utility)
     figure = figures.plane(

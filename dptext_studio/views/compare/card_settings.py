@@ -49,7 +49,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
     mode, text = query.get("equal", "own"), query.get("at", "")
     refused = "This link was not followed:"
     if not 2 <= len(settings) <= COLUMNS:
-        return f"{refused} it has {len(settings):,} settings. Use 2 to {COLUMNS} settings."
+        return f"{refused} it must have 2 to {COLUMNS} settings, not {len(settings):,}."
     if mode not in MODES:
         return f"{refused} “equal” must be one of {', '.join(MODES)}, not {shorten_repr(mode)}."
     if mode != "own" and "at" in query:

@@ -106,10 +106,10 @@ def warn_of_differences(asked: ComparisonRequest) -> None:
         st.caption("A total counts the budget spent, not the privacy gained.")
     elif kind == "best":
         st.caption(
-            "Compared at equal success of the strongest attacker, on the words that all of them replace. This is an "
-            "estimate from a few dozen guesses. Their guarantees differ: see “counts”."
+            "Compared at equal success of the strongest attacker, on the words that all settings replace. This is an "
+            "estimate from a few dozen guesses. The guarantees differ: see “counts”."
         )
     elif kind == "n_w":
-        st.caption("Equal N_w over the words that all of them replace. Their guarantees differ: see “counts”.")
+        st.caption("Equal N_w over the words that all settings replace. The guarantees differ: see “counts”.")
     elif mixed:
         st.caption(literal(curves.units_note(names)))

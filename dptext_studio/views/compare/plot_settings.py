@@ -53,7 +53,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
         others = {k for k, v in setting.options.items() if k != option and (k not in begun or v != begun[k])}
         if others or (option and value not in tries):
             return (
-                f"This link was not followed: this page does not support its options of {curves.title(name)}. "
+                f"This link was not followed: this page does not support its options for {curves.title(name)}. "
                 "Remove them."
             )
         if option and value not in (values := found.setdefault(f"trade_{name}_{option}", [])):

@@ -138,7 +138,7 @@ def cost_note() -> None:
         st.markdown(
             "**Draws do not**, as long as you release at most one rewrite with fresh noise.\n\n**The choice may.** "
             "These numbers depend on your private text, so your choice of settings reveals a little about it. No ε "
-            "counts that. To be safe, choose the settings on a similar public text."
+            "covers that. To be safe, choose the settings on a similar public text."
         )
 
 

@@ -29,7 +29,7 @@ def facts_panel(
 ) -> None:
     """Show the optimal reader's belief after one or more releases, and what the guarantee allows anyone."""
     st.markdown(
-        "This reader knows the mechanism, ε and your text except for one fact, or a few possible texts. No reader "
+        "This reader knows the mechanism, ε and either your text except one fact, or a few possible texts. No reader "
         "with the same knowledge is right more often."
     )
     asked = _fact_request(run, mechanism, result, token)

@@ -46,8 +46,8 @@ def rewrite_button() -> None:
         "Rewrite again",
         icon=":material/casino:",
         key="play_again",
-        help="Uses fresh noise. Each rewrite that you release spends its budget, and a choice among several counts "
-             "all of them.",
+        help="Uses fresh noise. Each rewrite that you release spends its budget; if you choose among several, all of "
+             "them count.",
     ):
         redraw()
         st.rerun(scope="app")

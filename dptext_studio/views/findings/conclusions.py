@@ -56,8 +56,8 @@ def authors_sentence(rows: Sequence[authors.AuthorsRow]) -> str:
     one, many = ([r for r in top if r.texts == n] for n in (least, most))
     first = max(many, key=lambda r: r.success)
     return (
-        f"An attacker recognises the author from one rewritten text up to {max(r.success for r in one):.0%} of the "
-        f"time, and from {most} texts up to {first.success:.0%} ({first.system})."
+        f"With one rewritten text, an attacker recognises the author up to {max(r.success for r in one):.0%} of the "
+        f"time, and with {most} texts up to {first.success:.0%} ({first.system})."
     )
 
 
@@ -73,8 +73,8 @@ def many_texts() -> None:
         "authors",
         "Do many texts reveal who wrote them?",
         authors_sentence(rows),
-        f"One data set of {first.authors} authors, one seed. From {most} texts, the 95% intervals over authors are "
-        f"up to ± {100 * wide:.0f} percentage points. Each value is the stronger of two attackers. Always naming one "
+        f"One data set of {first.authors} authors, one seed. With {most} texts, the 95% intervals over authors are "
+        f"up to ± {100 * wide:.0f} percentage points. Each value is for the stronger of two attackers. Always naming one "
         f"author is right {one:.0%} of the time for one text and {many:.0%} for {most}.",
         figures.authors(rows, dark=dark()),
         [dataclasses.asdict(r) for r in rows],
