@@ -73,7 +73,7 @@ class QueryNumber(Private):
                 f"After about {self.n:,.0f} answers to the same text with fresh noise, the most frequent word is "
                 f"“{self.original}” with 95% certainty."
             )
-        message += f" A random guess among all possible outputs is right once in {1 / self.chance:,.0f}."
+        message += f" A random guess among all possible outputs is right once in {1 / self.chance:,.0f} tries."
         if self.draws is not None:
             message += f" The probabilities are estimated from {self.draws:,} draws."
         return message

@@ -142,7 +142,7 @@ class ReleaseReading(Private):
         message = (
             f"An attacker who knows the mechanism and reads the context recovers {percent(self.success)} of "
             f"{places}{source}. The optimal guess from each released word alone recovers "
-            f"{percent(self.context_free_share)}, and guessing that nothing was changed "
+            f"{percent(self.context_free_share)}; guessing that nothing was changed recovers "
             f"{percent(self.unchanged_share)}. Always guessing the most frequent word is right "
             f"{percent(self.chance)} of the time."
         )

@@ -378,10 +378,14 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
         source = f"The guarantee does not cover some pairs of these texts{times}"
     else:
         noise = mechanism.audit_support.latent_loss(prepared[0], prepared[1]) is not None
-        by = odds_text(largest) if largest >= 0.05 else f"{_round_up(math.expm1(largest))}"
+        factor = odds_text(largest).replace(" times", "")
+        by = f"a factor of {factor}" if largest >= 0.05 else _round_up(math.expm1(largest))
         what = "added noise" if noise else "guarantee"
-        limit = f"a limit of {by} on" if largest <= math.log(MOST_ODDS) else "no practical limit on"
-        source = f"The {what} sets {limit} the change in the odds between two of these texts{times}{plus}"
+        if largest <= math.log(MOST_ODDS):
+            source = f"The {what} lets the odds between two of these texts{times} change by at most {by}{plus}"
+        else:
+            limit = f"The {what} sets no practical limit on the change in the odds"
+            source = f"{limit} between two of these texts{times}{plus}"
     if value > 0.9995:
         return Limit(value, f"{source}. It does not limit any guess.")
     return Limit(value, f"{source}. No guess is right more than {_round_up(value)} of the time.")

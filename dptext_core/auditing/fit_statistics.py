@@ -326,7 +326,7 @@ def describe_fit(fit: Fit, m: Mechanism) -> Witness:
         )
     else:
         message = (
-            f"Of {what} in {text}, rewritten as {fit.way}{where}, {fit.output} occurred in {_percent(log_share)} of "
+            f"For {what} in {text}, rewritten as {fit.way}{where}, {fit.output} occurred in {_percent(log_share)} of "
             f"the draws; the stated distribution gives it {_percent(fit.log_p)}."
         )
     return Witness(

@@ -329,7 +329,7 @@ def _look(text: StatedText, way: str, n: int, seeds: Seeds, rewriter: Rewriter, 
 def _impossible(text: StatedText, way: str, i: int, d: TokenDistribution, word: str, capital: bool | None) -> Breach:
     rule = next((w for w in render_outputs(text, d, capital).first if text.bare_word(w) == text.bare_word(word)), None)
     why = (
-        f"the correct spelling is “{rule}”, because capital letters depend on the place, not on the original."
+        f"the correct spelling is “{rule}”, because capital letters depend only on the place."
         if rule is not None
         else f"it is none of the {len(d):,} words that are stated to be possible there."
     )

@@ -181,8 +181,9 @@ def bounded_loss(
                 what += f" or one of {len(found) - 1:,} others"
             log_low, log_high = math.log(low) if low > 0 else -math.inf, math.log(high)
             message = (
-                f"Rewrites of “{texts[a].prepared.text}” {what} in at least {format_probability(log_low)} of the "
-                f"draws, and those of “{texts[b].prepared.text}” in at most {format_probability(log_high)}."
+                f"Rewrites of “{texts[a].prepared.text}” {what} with probability at least "
+                f"{format_probability(log_low)}, and those of “{texts[b].prepared.text}” with at most "
+                f"{format_probability(log_high)}."
             )
             witness = Witness(
                 texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, details=message

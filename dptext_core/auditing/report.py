@@ -62,7 +62,7 @@ class Witness:
         a, b = quote_text(self.first, self.first_at), quote_text(self.second, self.second_at)
         if self.kind == "sampler":
             return (
-                f"Under {a}, {what} was sampled in {format_probability(self.log_p_first)} of the draws; its stated "
+                f"Under {a}, {what} was sampled with frequency {format_probability(self.log_p_first)}; its stated "
                 f"probability is {format_probability(self.log_p_second)}."
             )
         rare = (

@@ -138,5 +138,5 @@ def _judge(m: Mechanism, text: str, tables: dict[str, np.ndarray]) -> Check | No
         f"{compared} triples of draws, each in at least {min(CALLS, TIMES)} rewrites, at ε = {epsilon:.3g}: sums and "
         "XORs of their quantiles."
     )
-    blind = f"a dependence of three draws below {least:.2f} (of 1), or one that neither sums nor XORs show"
+    blind = f"a dependence of three draws below {least:.2f} (maximum: 1), or one that neither sums nor XORs show"
     return Check(NAME, "tested", looked, blind=blind, draws=draws)

@@ -193,7 +193,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
         metavar="FILE",
         dest=options["dest"],
         default=argparse.SUPPRESS,
-        help="Read them from a UTF-8 file; both are combined into one list.",
+        help=f"Read words from a UTF-8 file; they are added to those of {codec.flag(field)}.",
     )
 
 

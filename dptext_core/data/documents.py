@@ -190,7 +190,7 @@ def _refusal(path: Path, kind: str, status: int | None) -> InputError:
     limits, name = LIMITS[kind], path.name
     what = "paragraphs" if kind == ".docx" else "pages"
     if status == _LOCKED:
-        old = ", or an old .doc file" if kind == ".docx" else ""
+        old = ", or is an old .doc file" if kind == ".docx" else ""
         return InputError(f"{name} is protected by a password{old}. Save it as {kind} without a password.")
     if status == _ROWS:
         return InputError(f"{name} has more than {limits.rows:,} {what}. Split it into several files.")

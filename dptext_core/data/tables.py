@@ -295,7 +295,7 @@ def _folder(path: Path, name: str, asked: _TableRequest, split: str, task: Task)
 def _kind(path: Path) -> str:
     kind = path.suffix.lower()
     if kind not in KINDS:
-        raise InputError(f"{path.name} is none of {', '.join(KINDS)}. Save the data in one of these formats.")
+        raise InputError(f"{path.name} has an unknown format. Save the data as one of {', '.join(KINDS)}.")
     return kind
 
 

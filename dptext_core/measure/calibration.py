@@ -123,7 +123,7 @@ class Calibration:
         if self.kind in TEXT_TARGETS:
             epsilon_text = f"{round_directed(self.epsilon, 4, up=self.kind == 'meaning'):,g}"
         return (
-            f"{self.mechanism.title}: ε = {epsilon_text} gives a {_NAMES[self.kind]} of "
+            f"{self.mechanism.title}: at ε = {epsilon_text}, the {_NAMES[self.kind]} is "
             f"{_format_target(self.kind, self.reached)}{over}."
         )
 

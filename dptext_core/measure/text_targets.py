@@ -53,10 +53,10 @@ def text_target(
     stream = stream or NoiseStream(secrets.randbits(63))
     if kind == "meaning":
         if fact is not None or alternatives is not None:
-            raise ConfigError("The target meaning is about the whole text. Omit fact and alternatives.")
+            raise ConfigError("The target “meaning” is about the whole text. Omit fact and alternatives.")
         return _Inputs(prepared, (), ()), _meaning(mechanism, prepared, stream, task)
     if fact is None:
-        raise ConfigError("The target certainty is about one fact of the text. Name a fact, such as a word of it.")
+        raise ConfigError("The target “certainty” is about one fact of the text. Name a fact, such as a word of it.")
     question = BeliefQuestion.make(mechanism, prepared, fact, alternatives, task=task.quiet)
     return _Inputs(prepared, (), ()), _certainty(mechanism, question, stream, task)
 

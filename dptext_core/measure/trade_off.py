@@ -77,7 +77,7 @@ _CERTAINTY = Metric(
     low=0,
     high=1,
     judge="the optimal reader",
-    about="How often the optimal reader, who knows all else, guesses one fact: the expected posterior of the guess.",
+    about="How often the optimal reader, who knows everything else, guesses one fact: the expected posterior.",
 )
 _OWN = {CERTAINTY: _CERTAINTY, "bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best")}
 _OWN[TOLD] = replace(metric_of("attack_two_texts"), name=TOLD)

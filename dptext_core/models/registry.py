@@ -272,7 +272,7 @@ def check_weights(folder: Path, config: Mapping[str, Any], file: str) -> None:
     if not list(folder.glob("*.safetensors")):
         raise ModelUnavailable(
             f"{folder} has no weights in safetensors format, the only one that is read (other formats can run code). "
-            "Convert them with save_pretrained of a current transformers, or download a revision that has "
+            "Convert them with save_pretrained of a current transformers version, or download a revision that has "
             "model.safetensors."
         )
 

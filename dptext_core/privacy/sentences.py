@@ -80,7 +80,7 @@ _WITH = {
     ConditionKind.WORD_AND_MARK_COUNT: "the same number of words and marks",
     ConditionKind.SKELETON: "the same kept words and marks in the same places",
     ConditionKind.RELEASED_BEFORE: "the same words released before",
-    ConditionKind.SAME_FLAGS: "flagged words in the same places, of the same types, formats and repetitions",
+    ConditionKind.SAME_FLAGS: "flagged words in the same places, with the same types, formats and repetitions",
     ConditionKind.CUSTOM: "{text}",
 }
 _WHERE = {
@@ -148,8 +148,8 @@ _NOT_PROTECTED = {
     NotProtectedKind.ALONE_IN_GROUP: "a word that is alone in its group ({share} of the vocabulary): no ε protects it",
     NotProtectedKind.REPETITIONS: "which words are repeated {where}",
     NotProtectedKind.COMMON_WORDS: "each word that is not sensitive (the most common {share}). It is unchanged, "
-    "visibly, with probability 1 − p = {passed}. If it is sampled, its ε against a sensitive word is ln(1/p) = {cost} "
-    "larger",
+    "visibly, with probability 1 − p = {passed}. If it is sampled, its ε against a sensitive word is larger by "
+    "ln(1/p) = {cost}",
     NotProtectedKind.WORD_PIECE_LIMITS: "that at most {read} word pieces of a text are read and at most {written} are "
     "written, for every text",
     NotProtectedKind.TOKEN_LIMITS: "that at most {read} tokens of a text are read and at most {written} are written, "

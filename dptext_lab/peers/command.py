@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     takes.add_argument("--words", type=int, default=5, help="number of test words for the distributions (default 5)")
     takes.add_argument("--draws", type=int, default=1000, help="largest number of draws per test word (default 1000)")
     takes.add_argument(
-        "--seconds", type=float, default=4.0, help="time limit of the package's draws per mechanism, in seconds (default 4)"
+        "--seconds", type=float, default=4.0, help="time limit of draws per mechanism, in seconds (default 4)"
     )
     takes.add_argument("--threads", type=int, default=1, help="threads on each side (default 1)")
     takes.add_argument("--only", default="", help="only rows with this text in the name of the package or mechanism")

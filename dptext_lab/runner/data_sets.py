@@ -152,7 +152,8 @@ def _rows(source: _Source, content: bytes, path: Path) -> list[_Row]:
             table = csv.reader(text, strict=True)
         for line, cells in enumerate(table, 1):
             if len(cells) != len(source.columns):
-                raise InputError(f"{wanted}: row {line} has {pluralize(len(cells), 'column')}. Download the file again.")
+                has = f"{wanted}: row {line} has {pluralize(len(cells), 'column')}."
+                raise InputError(f"{has} Download the file again.")
             if source.header and line == 1:
                 if tuple(cells) != source.columns:
                     raise InputError(f"{wanted}: its first row has {', '.join(cells)}. Download the file again.")

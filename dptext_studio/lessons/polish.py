@@ -120,7 +120,8 @@ class Polish(Lesson):
                 f"without a clean-up, {odds_name(singular[2])} with clean-up 1, and {odds_name(banned[2])} "
                 "with clean-up 2.",
                 f"With clean-up 2, “{OTHER}” becomes “{WORD}” with probability {percent(banned[1])}, and “{WORD}” "
-                f"is unchanged with {percent(banned[0])}. A reader who sees “{WORD}” can rule out that it was the original.",
+                f"is unchanged with {percent(banned[0])}. A reader who sees “{WORD}” can rule out that it was the "
+                "original.",
             ),
             (
                 "Clean-up 1 sees the release alone. It can merge outputs, and so it can hide more but never reveal "

@@ -437,7 +437,7 @@ def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monk
     assert (out.breach is not None) == breach and bool(out.reason) == breach
     if breach:
         assert out.breach is not None and out.breach.details == (
-            "Of “a” in “a b”, rewritten as one, “worst” occurred in 25.0% of the draws; the stated distribution gives "
+            "For “a” in “a b”, rewritten as one, “worst” occurred in 25.0% of the draws; the stated distribution gives "
             "it 50.0%."
         )
         assert (out.breach.log_p_first, out.breach.log_p_second) == (math.log(0.25), math.log(0.5))
@@ -456,7 +456,7 @@ def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
     assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b” together",)
     stays = fit_statistics.Fit(1e-9, text, "a list", ("k",), 2, "the word itself", 0.0, math.log(1e-5), "stays")
     w = fit_statistics.describe_fit(stays, SimpleNamespace())  # type: ignore[arg-type]
-    assert w.details.startswith("Of “c” in “a b”, rewritten as a list at ε = 0.125, the word itself occurred in ")
+    assert w.details.startswith("For “c” in “a b”, rewritten as a list at ε = 0.125, the word itself occurred in ")
     assert w.log_p_first == -math.inf and w.first_at == w.second_at == "c"
 
 
@@ -560,7 +560,7 @@ def test_a_word_that_cannot_come_out_is_told_with_how_it_would_be_written():
     breach = goodness_of_fit._impossible(text, "w", 2, d, "APPLE", False)
     assert breach.witness.details == (
         "“APPLE” was released for “c” in “a b”, rewritten as w: the correct spelling is “apple”, because capital "
-        "letters depend on the place, not on the original."
+        "letters depend only on the place."
     )
     other = goodness_of_fit._impossible(text, "w", 2, d, "z", True)
     assert other.witness.details.endswith("it is none of the 2 words that are stated to be possible there.")
@@ -616,7 +616,7 @@ def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_it
         1.0,
     )
     message = output_events.EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
-    assert f"Rewrites of “{w.first}” {message} in at least " in w.details and " of the draws" in w.details
+    assert f"Rewrites of “{w.first}” {message} with probability at least " in w.details
     assert output_events.bounded_loss(FOUND, texts, {}, half, Meter(), level) is FOUND
 
 
@@ -629,7 +629,7 @@ def test_of_many_values_those_are_counted_together_that_tell_most():
     report = output_events.bounded_loss(FOUND, texts, {(0, 1): (1.0, 0.0)}, 100, Meter(), 0.01)
     low, high = float(beta.ppf(0.01, 80, 21)), float(beta.ppf(0.99, 5, 96))
     assert report.measured == pytest.approx(math.log(low / high)) and report.witness is not None
-    assert report.witness.outputs == ("a", "b") and "end with “a” or one of 1 others in " in report.witness.details
+    assert report.witness.outputs == ("a", "b") and "end with “a” or one of 1 others with probability" in report.witness.details
 
 
 def test_the_noise_behind_outputs_is_looked_at_where_it_exceeds_its_limit_most():

@@ -308,7 +308,7 @@ def test_distribution_by_index_and_by_word(run):
     assert (data["index"], data["source"], data["others"]["words"]) == (0, "one", 0)
     assert [t["word"] for t in data["top"]] == ["yy", "one", "x"]
     assert sum(t["probability"] for t in data["top"]) == pytest.approx(1)
-    assert "is word 0, 2" in err
+    assert "at positions 0, 2" in err
 
 
 @pytest.mark.parametrize(

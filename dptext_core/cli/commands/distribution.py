@@ -49,9 +49,8 @@ def run(args: argparse.Namespace) -> None:
     if index is None:
         index, *more = find_word(decode_argument(args.word), Document.parse(text, mechanism.language))
         if more and not args.quiet:
-            note(
-                f"note: {args.word!r} is word {', '.join(map(str, [index, *more]))}; this is the first. See --index."
-            )
+            positions = ", ".join(map(str, [index, *more]))
+            note(f"note: {args.word!r} is at positions {positions}; this shows the first. See --index.")
     if not args.quiet and mechanism.likelihood is not None and mechanism.likelihood.in_turn:
         note("note: in this order, a word depends on earlier outputs; the distribution assumes that all are unchanged")
     distribution = mechanism.distribution(text, index)
@@ -76,7 +75,7 @@ def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None
             )
         piece = places[0]
         if len(places) > 1 and not args.quiet:
-            note(f"note: {word!r} is token {', '.join(map(str, places))}; this is the first. See --piece.")
+            note(f"note: {word!r} is at positions {', '.join(map(str, places))}; this shows the first. See --piece.")
     if not 0 <= piece < len(units):
         raise InputError(
             f"There is no token {piece}: this rewrite has {len(units)}, counted from 0. Every run uses fresh noise: "

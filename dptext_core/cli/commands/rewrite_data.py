@@ -200,7 +200,7 @@ def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result
     for row, why in itertools.islice(rewriting.errors_of(Path(args.out)), ERRORS):
         note(f"row {row:,}: {why}")
     if result["errors"] > ERRORS:
-        note(f"and {result['errors'] - ERRORS:,} more rows have an error: see rows.jsonl in {args.out}")
+        note(f"rows with an error, not shown here: {result['errors'] - ERRORS:,}; see rows.jsonl in {args.out}")
     for name, value in result.get("measures", {}).items():
         note(f"{name}: {value['mean']:.4f} on average over {value['n']:,} rows")
     note(result["sentence"])

@@ -126,7 +126,7 @@ class Worker:
         loads = rewriting.run_options(m)[1]
         if different := [name for name in orders.loads if loads.get(name) != orders.loads[name]]:
             raise ConfigError(
-                f"The files that {' and '.join(different)} names differ between a worker and the machine that started "
+                f"The files of {' and '.join(different)} differ between a worker and the machine that started "
                 "the run. Copy the same files to every machine."
             )
         return m

@@ -192,14 +192,14 @@ _ALL = (
     _attacked(
         "attack_best",
         "Strongest attacker right",
-        about="How often the strongest attacker on single words recovers a replaced word: same word, nearest word, "
+        about="How often a replaced word is recovered by the strongest attacker: same word, nearest word, "
               "Bayes-optimal guess, language model or contextual Bayes. The strongest one differs by setting.",
     ),
     _attacked(
         "attack_best_few",
         "Strongest of same word, optimal guess and language model",
-        about="How often the strongest of three attackers recovers a replaced word: same word, Bayes-optimal guess if "
-              "it has a formula, or language model. Contextual Bayes is excluded and may recover more.",
+        about="How often a replaced word is recovered by the strongest of three attackers: same word, language model, "
+              "or Bayes-optimal guess if a formula exists. Contextual Bayes is excluded and may recover more.",
     ),
     _attacked(
         "attack_two_texts",
@@ -251,7 +251,7 @@ _ALL = (
     _memory(
         "mib_with_tables",
         "MiB with tables",
-        about="Peak memory of loading the mechanism's tables and rewriting a number of words.",
+        about="Peak memory of loading the mechanism's tables and rewriting the stated number of words.",
     ),
 )
 REGISTRY: dict[str, Metric] = {metric.name: metric for metric in _ALL}

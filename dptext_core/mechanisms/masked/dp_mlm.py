@@ -326,7 +326,7 @@ class _PlusLikelihood(MaskedLikelihood):
             return super().missing
         return (
             f"{self.m.title} adds and deletes words at random, so output words have no known original. Set both "
-            "probabilities to 0, or choose the attacker on one word."
+            "probabilities to 0, or use the attacker two-texts."
         )
 
 

@@ -289,8 +289,8 @@ class DPMLMPrior(MaskedWords):
         if low is not None and not low < high:
             raise ConfigError(f"shift_min must be below shift_max; they are {low:g} and {high:g}.")
         if config.order == "certain" and config.prior == "frequency":
-            raise ConfigError("With frequency, all positions are equally certain. Use the order sequential or "
-                              "parallel.")
+            raise ConfigError("With the prior “frequency”, all positions are equally certain. Use the order "
+                              "“sequential” or “parallel”.")
         if low is None:
             score_deviation(config.model)
         return config

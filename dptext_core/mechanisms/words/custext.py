@@ -163,12 +163,12 @@ class CusText(PriorMechanism):
     def resolve(cls, config: Any) -> Any:
         if config.strategy == "dataset" and isinstance(config.epsilon, tuple):
             raise ConfigError(
-                "The strategy dataset samples a word once for all texts, so it takes one ε, not a list. Give one ε."
+                "The strategy “dataset” samples a word once for all texts, so it takes one ε, not a list. Give one ε."
             )
         if config.strategy != "token" and config.prior == "skeleton":
             raise ConfigError(
-                f"The strategy {config.strategy} samples a word once for many positions, but proposals from the kept "
-                "words differ by position. Use the prior frequency, or the strategy token."
+                f"The strategy “{config.strategy}” samples a word once for many positions, but proposals from the kept "
+                "words differ by position. Use the prior “frequency”, or the strategy “token”."
             )
         return super().resolve(config)
 

@@ -74,8 +74,8 @@ def many_texts() -> None:
         "Do many texts reveal who wrote them?",
         authors_sentence(rows),
         f"One data set of {first.authors} authors, one seed. With {most} texts, the 95% intervals over authors are "
-        f"up to ± {100 * wide:.0f} percentage points. Each value is for the stronger of two attackers. Always naming one "
-        f"author is right {one:.0%} of the time for one text and {many:.0%} for {most}.",
+        f"up to ± {100 * wide:.0f} percentage points. Each value is for the stronger of two attackers. Always naming "
+        f"one author is right {one:.0%} of the time for one text and {many:.0%} for {most}.",
         figures.authors(rows, dark=dark()),
         [dataclasses.asdict(r) for r in rows],
     )

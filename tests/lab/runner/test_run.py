@@ -212,7 +212,7 @@ def test_a_line_of_another_shape_is_named(tmp_path, change, message):
     with pytest.raises(InputError, match=f"points.jsonl, line 1.*{message}"):
         results.read_lines(path)
     path.write_text(json.dumps({k: v for k, v in as_json(BASE).items() if k != "gates"}) + "\n")
-    with pytest.raises(InputError, match="unprotected text needs gates"):
+    with pytest.raises(InputError, match="unprotected text needs"):
         results.read_lines(path)
 
 
@@ -367,8 +367,8 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
         (lambda x: x["rows"][0].pop("seeds"), "a row needs exactly"),
         (lambda x: x["rows"][0].update(value=None), "value must be a finite number"),
         (lambda x: x["rows"][0].update(low=0.99, high=0.999), "outside its interval"),
-        (lambda x: x["about"].pop("cut"), "about needs"),
-        (lambda x: x.update(more=1), "exactly about, gates and rows"),
+        (lambda x: x["about"].pop("cut"), "“about” needs command"),
+        (lambda x: x.update(more=1), "needs exactly"),
         (lambda x: x.update(rows=None), "must be lists"),
         (lambda x: x["rows"][0].update(mechanism=7), "mechanism must be a string"),
         (lambda x: x["rows"][0].update(seeds="3"), "whole numbers"),
