@@ -178,7 +178,7 @@ def bounded_loss(
             name, _, word = kind.partition(" ")
             what = f"{EVENTS[name]} “{word or found[0]}”"
             if len(found) > 1:
-                what += f" or one of {len(found) - 1:,} others"
+                what += f" or one of {len(found) - 1:,} others" if len(found) > 2 else " or one other"
             log_low, log_high = math.log(low) if low > 0 else -math.inf, math.log(high)
             message = (
                 f"Rewrites of “{texts[a].prepared.text}” {what} with probability at least "

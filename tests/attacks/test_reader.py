@@ -248,7 +248,7 @@ def test_what_cannot_be_read_is_refused():
         def channel(self, row):
             raise NotImplementedError
 
-    with pytest.raises(dpt.NoDistribution, match="no formula for the probabilities"):
+    with pytest.raises(dpt.NoDistribution, match="no formula for the probabilit"):
         reader.check(Silent.create())
     with pytest.raises(dpt.NoDistribution, match="writes a new text"):
         reader.check(Generator.create())
