@@ -629,7 +629,8 @@ def test_of_many_values_those_are_counted_together_that_tell_most():
     report = output_events.bounded_loss(FOUND, texts, {(0, 1): (1.0, 0.0)}, 100, Meter(), 0.01)
     low, high = float(beta.ppf(0.01, 80, 21)), float(beta.ppf(0.99, 5, 96))
     assert report.measured == pytest.approx(math.log(low / high)) and report.witness is not None
-    assert report.witness.outputs == ("a", "b") and "end with “a” or one other with probability" in report.witness.details
+    assert report.witness.outputs == ("a", "b")
+    assert "end with “a” or one other with probability" in report.witness.details
 
 
 def test_the_noise_behind_outputs_is_looked_at_where_it_exceeds_its_limit_most():
