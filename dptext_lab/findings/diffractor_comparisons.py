@@ -14,13 +14,10 @@ from ..results.equal_privacy import VOCABULARY
 from ..results.papers import paper_rows
 from ..results.rows import Row
 from .base import METRIC_DP, TITLES, ClaimOutcome, claim
-from .diffractor import GEOMETRIC, NAME, PAPER, TEM, single_list_runs
+from .diffractor import GEOMETRIC, NAME, PAPER, SANTEXT_UP_TO, TEM, single_list_runs
 from .dp_mlm import GUESS
 from .evidence import CONTRADICTED, MISSING, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs, paper_values, share_lost, title_with_noise
-
-#: Below this ε, TEM has SanText's distribution.
-SANTEXT_UP_TO = 21.6
 
 
 @claim()

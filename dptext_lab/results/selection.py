@@ -85,10 +85,11 @@ def at_level(pairs: Sequence[tuple[Row, Row]], at: float, span: float) -> LevelP
     span: the range of the privacy metric.
     """
     ordered = sorted(pairs, key=lambda pair: pair[0].value)
+    rising = [((a, x), (b, y)) for (a, x), (b, y) in pairwise(ordered) if b.value > a.value]
+    # Two points that are closer than their errors have no slope.
+    distinct = [pair for pair in rising if pair[1][0].value - pair[0][0].value > max(half(p) for p, _ in pair)]
     slopes = [
-        ((y.value - x.value) / (b.value - a.value), (a.value, b.value))
-        for (a, x), (b, y) in pairwise(ordered)
-        if b.value > a.value
+        ((y.value - x.value) / (b.value - a.value), (a.value, b.value)) for (a, x), (b, y) in distinct or rising
     ]
     slope = min(slopes, key=lambda s: _distance(at, s[1]), default=(None,))[0]
     near = min(pairs, key=lambda pair: abs(pair[0].value - at))

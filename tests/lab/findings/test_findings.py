@@ -184,7 +184,8 @@ def ranges(sign: int, put: Callable):
         diffractor,
         "bundled_crossings",
         lambda: tuple(
-            Crossing(dpt.Setting(m, {**options, "oov": "keep"}, e), n, True)
+            Crossing(dpt.Setting(m, {**options, "oov": policy}, e), n, True)
+            for policy in ("random", "keep")
             for m, options, ends in (("diffractor", GEOMETRIC, tight), ("mvc", {}, wide))
             for n, e in zip((0.1, 0.8), ends, strict=True)
         ),
