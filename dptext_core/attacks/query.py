@@ -71,7 +71,7 @@ class QueryNumber(Private):
         else:
             message = (
                 f"After about {self.n:,.0f} answers to the same text with fresh noise, the most frequent word is "
-                f"“{self.original}” with 95% certainty."
+                f"“{self.original}” with probability 95%."
             )
         message += f" A random guess among all possible outputs is right once in {1 / self.chance:,.0f} tries."
         if self.draws is not None:

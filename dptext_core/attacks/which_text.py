@@ -107,8 +107,9 @@ class GuessAccuracy:
         made = "one fresh rewrite" if self.answers == 1 else f"{self.answers} fresh rewrites of one text"
         return (
             f"Each text was rewritten equally often. From {made}, the optimal guess was right {percent(self.value)} "
-            f"of the time ({self.trials:,} guesses, 95% interval {percent(low)} to {percent(high)}). Without the "
-            f"output, it is right {percent(self.chance)} of the time. For your text: {percent(self.own_text_value)}."
+            f"of the time ({self.trials:,} guesses, 95% interval {percent(low)} to {percent(high)}). For your text, it "
+            f"was right {percent(self.own_text_value)} of the time. Without the output, it is right "
+            f"{percent(self.chance)} of the time."
         )
 
 

@@ -148,7 +148,7 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
                 f"“{one.result.text}”."
             )
             witness = Witness.of_rule(message, one.result.original)
-            reason = "texts rewritten in one call are unchanged more often than stated."
+            reason = "rewrites in one call leave words unchanged more often than stated."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
     for p_value, description in pairs:
         worst = min(p_value, key=lambda k: p_value[k], default=None)

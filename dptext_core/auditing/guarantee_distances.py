@@ -46,7 +46,7 @@ def check_metric(st: Statement) -> str:
     pair = np.asarray(st.m.audit_support.distances([words[0], words[-1]]), np.float64)[0, 1]
     if np.isfinite(pair) and abs(pair - d[0, -1]) > slack:
         message = (
-            f"The distance of {name(words[0])} and {name(words[-1])} is {pair:.6g} for this pair alone, but "
+            f"The distance between {name(words[0])} and {name(words[-1])} is {pair:.6g} for this pair alone, but "
             f"{d[0, -1]:.6g} in a list."
         )
         raise _field_breach("metric", message, words[0], words[-1])

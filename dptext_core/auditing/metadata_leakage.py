@@ -197,7 +197,7 @@ def check_words(subject: Subject) -> Check | None:
         return None
     some = "each" if len(alone) == len(words) else f"{len(alone):,} of them"
     looked = (
-        f"The guarantee, what it lists as not protected and errors are the same for all {len(words):,} sampled words "
+        f"The guarantee, what it lists as not protected, and errors are the same for all {len(words):,} sampled words "
         f"of the vocabulary. They were tested in texts of up to {BLOCK} words, and {some} alone."
     )
     blind = f"metadata that depend on two words together, or on words beyond {LONG} tokens"

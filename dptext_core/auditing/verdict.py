@@ -405,8 +405,8 @@ def _describe_releases(tested: ReleaseFindings, own_epsilon: float) -> str:
     if tested.leak is not None and tested.leak_fresh is not None and tested.leak_epsilon is not None:
         epsilon = number(tested.leak_epsilon)
         fresh, each_way = format_share(tested.leak_fresh), format_share(tested.leak)
-        message += f". The audit detects words that are unchanged in {fresh} more of the fresh draws than stated, or "
-        message += f"in {each_way} more for one way to rewrite"
+        message += f". The audit detects words that are wrongly unchanged in {fresh} of the fresh draws, or in "
+        message += f"{each_way} of the draws for one way to rewrite"
         if tested.leak_epsilon < own_epsilon:
             message += f". It uses ε = {epsilon}, where a leak shows best: almost no word is unchanged"
     return message + "."

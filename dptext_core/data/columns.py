@@ -76,8 +76,8 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
         else:
             kind = "numbered" if column.isdecimal() else "named"
             raise InputError(
-                f"{file} has no column {kind} {shorten_repr(column)}. Its first row has {width} columns. Use a name "
-                f"from that row, or a number from 1 to {width}."
+                f"{file} has no column {kind} {shorten_repr(column)}. Use a name from its first "
+                f"row, or a number from 1 to {width}."
             )
         if at in positions:
             raise same_column(file, positions[at], column)

@@ -196,7 +196,7 @@ def _refusal(path: Path, kind: str, status: int | None) -> InputError:
         return InputError(f"{name} has more than {limits.rows:,} {what}. Split it into several files.")
     if status == _TEXT:
         return InputError(
-            f"{name} has more text than {limits.characters:,} characters. Split it, or save its text as a .txt file."
+            f"{name} has more than {limits.characters:,} characters. Split it, or save its text as a .txt file."
         )
     if status == _UNPACKED:
         return InputError(

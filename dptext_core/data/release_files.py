@@ -79,10 +79,8 @@ def inspection(
 def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
     """Raise ConfigError if the suffix of this file is not one of these formats."""
     if (suffix := Path(out).suffix.lower()) not in allowed:
-        raise ConfigError(
-            f"A file named {suffix or 'without an ending'} cannot be written here. Use one of the endings "
-            f"{', '.join(allowed)}."
-        )
+        ending = f"ending in {suffix}" if suffix else "without an ending"
+        raise ConfigError(f"A file {ending} cannot be written here. Use one of the endings {', '.join(allowed)}.")
     if suffix == ".parquet":
         extras.require("pyarrow", ConfigError)
 

@@ -63,7 +63,7 @@ class Alignment(Facet[M]):
 
 
 def require_alignment(
-    m: Mechanism, consequence: str = "replaces no single words. Choose a mechanism that does"
+    m: Mechanism, consequence: str = "does not replace single words. Choose a mechanism that does"
 ) -> Alignment[Mechanism]:
     """Return that capability of a mechanism. Raises NoDistribution, with the consequence, if released words do not
     correspond to original words."""

@@ -252,7 +252,7 @@ def read_whole(make: Callable[[], M], name: str, folder: Path, device: str) -> M
                 f"{name!r} does not fit into the memory of {device}. Choose a smaller model, or free some memory."
             ) from error
         raise ModelUnavailable(
-            f"The model {name!r} cannot be loaded from {folder}: its files are damaged, incomplete, or do not match "
+            f"The model {name!r} cannot be loaded from {folder}: its files are damaged or incomplete, or do not match "
             f"({type(error).__name__}). Download it again."
         ) from error
 

@@ -188,8 +188,8 @@ def _read_npz(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32
         raise InputError(f"{path.name}: 'words' must be an array of text (dtype str) and 'vectors' one of numbers.")
     if words.ndim != 1 or vectors.ndim != 2 or len(words) != len(vectors):
         raise InputError(
-            f"{path.name}: 'words' and 'vectors' must be one word and one row of numbers each; they are {words.shape} "
-            f"and {vectors.shape}."
+            f"{path.name} needs one vector per word: 'words' of shape (n,) and 'vectors' of shape (n, d), not "
+            f"{words.shape} and {vectors.shape}."
         )
     return words.tolist(), _in_range(vectors, path.name).astype(np.float32)
 
@@ -285,7 +285,7 @@ def _count_rows(path: Path, axes: int, rows: int | None, limit: int) -> int:
                 number = rows_read + (rows is not None)
                 raise InputError(
                     f"Line {number} has {blanks} numbers after its word, but the first line has {axes}. The file is "
-                    "damaged, truncated, or has spaces inside words. Download it again, or save it as .npz."
+                    "damaged or truncated, or has spaces inside words. Download it again, or save it as .npz."
                 )
     if rows is not None and rows_read != min(rows, limit):
         raise InputError(f"The file says that it has {rows} words, but has {rows_read}: it is damaged or truncated. "

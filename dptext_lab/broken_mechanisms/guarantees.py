@@ -335,7 +335,7 @@ class SameLengthDiffractor(Diffractor):
 @fault(
     "length-shown",
     "A visible length",
-    "A small mechanism with a guarantee for any two texts that writes no more words than the text has.",
+    "A small mechanism with a guarantee for any two texts, although it writes no more words than the text has.",
     options={"epsilon": 8.0},
 )
 class LengthWriter(TinyWriter):

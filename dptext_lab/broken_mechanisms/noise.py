@@ -67,7 +67,11 @@ class SixteenBitCusText(CusText):
         return inverted(self, draws, lambda j: (first_bits(draws.stream(j)) >> 48) / 65536)
 
 
-@fault("float32-uniforms", "Uniforms in float32", "CusText that rounds its uniforms to float32, which has 24 bits.")
+@fault(
+    "float32-uniforms",
+    "Uniforms in float32",
+    "CusText that rounds its uniforms to float32, with 24 significant bits.",
+)
 class SingleCusText(CusText):
     """CusText that samples with uniforms in float32, the default of most libraries."""
 

@@ -94,7 +94,7 @@ class LargestSweepCusText(CusText):
 @fault(
     "fresh-sweep",
     "A sweep with fresh noise",
-    "CusText whose sweep uses fresh noise at each ε, but reports a single noise.",
+    "CusText whose sweep uses fresh noise at each ε, but reports the same for all.",
 )
 class FreshSweepCusText(CusText):
     """CusText whose sweep uses fresh noise at each point and reports one noise."""

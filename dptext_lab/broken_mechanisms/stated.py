@@ -140,7 +140,7 @@ class TinyLatent(SpaceMechanism):
     name = "tiny-latent"
     title = "A small latent mechanism"
     notion = "pure"
-    summary = "Laplace noise on four clipped numbers for each word. It releases the cell that contains them."
+    summary = "Adds Laplace noise to four clipped numbers for each word, and releases their cell."
     config_cls = LatentConfig
 
     @classmethod

@@ -2,7 +2,7 @@
 
 #: The help of each command, in the order of ``--help``.
 COMMANDS = {
-    "bench": "measure; bench NAME --help lists the options",
+    "bench": "run a measurement (options: bench NAME --help)",
     "bank": "build a bank of public sentences for dp-sentence, or measure how well one covers your texts",
     "pretrain": "train an autoencoder on your own texts, for --mechanism adept",
     "downstream": "train and test a classifier on original or rewritten data",

@@ -116,7 +116,7 @@ def _ranking(args: argparse.Namespace, rows: Rows) -> Board:
         (privacy, rows.measures(args.set), "--privacy"),
     ):
         if name not in there:
-            raise ConfigError(f"{what}: use one of {', '.join(there)}.")
+            raise ConfigError(f"There are no rows for this {what}. Use one of {', '.join(there)}.")
     bounds = measure(privacy)
     if args.at is not None and not bounds.low <= args.at <= bounds.high:  # rejects NaN too
         raise ConfigError(f"--at must be between {bounds.low:g} and {bounds.high:g} for {privacy}; got {args.at:g}.")

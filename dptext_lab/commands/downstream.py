@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
             note=note,
             task=on_terminal("reading"),
         )
-    rows = [("", f"mean (deviation) of {args.seeds} seeds", "no information")]
+    rows = [("", f"mean (SD) of {args.seeds} seeds", "no information")]
     rows += [
         (metric, mean_and_deviation(scores[metric]), f"{scores['no_information'][metric]:.3f}") for metric in METRICS
     ]

@@ -115,8 +115,8 @@ def _plus_contradicts() -> str:
         counts[metric] = sum(x > plain[e] for e, x in more), len(more)
     static = [x for x, _ in paper_values(PAPER, "Table 4", "trustpilot", "dp-mlm-plus", "f1_static")]
     return (
-        f"Appendix C reports higher utility, lower privacy and lower gains. In Table 4, against Table 3 at the same ε, "
-        f"utility is higher in {counts['f1'][0]} of {counts['f1'][1]} columns. The static attacker is stronger in "
+        f"Appendix C reports higher utility, lower privacy and lower gains. Utility is higher in Table 4 than in Table "
+        f"3 at the same ε in {counts['f1'][0]} of {counts['f1'][1]} columns. The static attacker is stronger in "
         f"{counts['f1_static'][0]}: its F1 is {100 * min(static):.0f} to {100 * max(static):.0f}, and 60 to 71 in "
         f"Table 3. The adaptive attacker is stronger in {counts['f1_adaptive'][0]}. The static gain is higher in "
         f"{counts['relative_gain_static'][0]}."

@@ -367,7 +367,9 @@ def main(argv: Sequence[str] = ()) -> int:
         "--attackers", type=Path, metavar="FILE", help="results of word attackers on --lines, one line per text"
     )
     takes.add_argument("--notes", type=Path, metavar="FILE", help="notes whose identifying spans are marked")
-    takes.add_argument("--texts", type=int, default=TEXTS, metavar="N", help=f"of each data set (default {TEXTS})")
+    takes.add_argument(
+        "--texts", type=int, default=TEXTS, metavar="N", help=f"number of texts of each data set (default {TEXTS})"
+    )
     takes.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, help="data sets (default: all)")
     takes.add_argument("--boards", action="store_true", help="print the bundled results instead")
     args = takes.parse_args(argv)

@@ -93,7 +93,7 @@ def notes(study: Mapping[str, Any]) -> list[str]:
         "the section.",
         "The paper's macro F1 on rewritten ATIS is still 0.50 at ε = 10 and 1, far above its majority class "
         f"(0.13){ours}.",
-        "At ε = 100, the noise on each number of the vector is 2C/ε = 0.1 on average. The ℓ1 norm of the vector is at "
+        "At ε = 100, the noise on each number of the vector has scale 2C/ε = 0.1. The ℓ1 norm of the vector is at "
         "most C = 5. The paper still reports a macro F1 of 0.91 for Snips, rewritten by the model pre-trained on "
         f"it.{lost}",
         "A model that rewrites its own pre-training set repeats sentences word for word in up to "

@@ -74,7 +74,7 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
         return f"{where}, only {first.label} was measured on {title_of_data}.", "There is nothing to compare it with."
     name = measure(ranking.judge).title
     score = f"{name[0].lower() + name[1:] if not name[:2].isupper() else name} {with_interval(first, ranking.judge)}"
-    margin = "" if ranking.whole is None else f", of {score_text(ranking.whole.value, ranking.judge)} without rewriting"
+    margin = "" if ranking.whole is None else f". Without rewriting: {score_text(ranking.whole.value, ranking.judge)}"
     nothing = {spec.name for spec in mechanisms() if spec.notion == "none"}
     bare = ", which has no guarantee," if first.mechanism in nothing else ""
     beaten = [e for e in ranking.entries[1:] if e.is_significant]
@@ -221,7 +221,7 @@ def elsewhere(rows: Rows, ranking: Board) -> tuple[tuple[str, Board], ...]:
         beaten = [e.is_significant for e in other.entries if e.mechanism == ranking.first.mechanism]
         sure = "significantly" if beaten and all(beaten) else "not significantly"
         why = "" if beaten else f" ({ranking.first.label} has no point there)"
-        out.append((f"When {level_text(privacy, steps[1])}, {other.first.label} is first, {sure}{why}.", other))
+        out.append((f"When {level_text(privacy, steps[1])}, {other.first.label} is first, {sure} ahead{why}.", other))
     return tuple(out)
 
 

@@ -161,7 +161,7 @@ def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[
                 good.append(word)
         if not good:
             raise
-        return taken(", ".join(good)), f"{error} All other words are excluded."
+        return taken(", ".join(good)), f"{error} The other words still apply."
 
 
 def _lists(label: str, help: str, key: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ _SAID = {
                "alternative definition of S_w.",
     "clipping": "The model's scores are clipped to this range: a narrow one makes good words more likely but gives "
                 "the best ones equal scores.",
-    "advantage": "How much more often a classifier answers “the first text” for rewrites of it than of the other. "
+    "advantage": "True-positive rate minus false-positive rate of a classifier that recognises the first text. "
                  "0 is guessing, 1 is always right.",
     "ε at least": "A lower bound on ε between these two texts, with 95% confidence. This is a measurement, not a "
                   "guarantee.",

@@ -22,7 +22,7 @@ TITLES = {
     "attack_two_texts": "Rewrites distinguished from those of another text",
     "attack_reader": "Words recovered by the contextual Bayes attacker",
     "attack_bayes": "Words recovered by the Bayes-optimal guess",
-    "attack_nearest": "Words among the ten nearest of the release",
+    "attack_nearest": "Originals among the ten nearest words",
     "attack_mask": "Words recovered by a language model",
     "attack_query": "Words recovered from 100 answers",
     "f1_static": "Authors recognised (F1, static attacker)",

@@ -201,5 +201,5 @@ class BeatReader(Lesson):
             reader_sentences(one),
             ("Nothing else in the release depends on this word, so no reader can do better than these probabilities.",),
             (*belief_parts(one), end_curve((), ""), Facts(("", "largest certainty allowed"), rows)),
-            tuple(f"The optimal reader gives “{fact}” {percent(p)}." for fact, p in beliefs),
+            tuple(f"The reader is {percent(p)} sure of “{fact}”." for fact, p in beliefs),
         )

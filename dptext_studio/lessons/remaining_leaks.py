@@ -81,7 +81,7 @@ class RemainingLeaks(Lesson):
             bin_of(there / every, (0.25, 0.5, 0.75)),
             (
                 f"{there} of {every} words ({percent(there / every)}) are unchanged: {counts['kept']} were never "
-                f"sampled, and for {counts['same']} the original was sampled again.",
+                f"sampled, and for {counts['same']} the original came back.",
             ),
             (
                 "Kept words reveal more than you may expect: “she”, “her”, “not” and their order tell a story. The "

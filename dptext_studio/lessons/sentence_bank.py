@@ -66,8 +66,8 @@ class SentenceBank(Lesson):
     title = "Replacing a whole sentence"
     goal = "Spend ε once for a whole sentence, and see which facts survive."
     sentences = (
-        "Word by word, a sentence spends ε for every word. A sentence can also be replaced whole, by another sentence "
-        "from a public bank.",
+        "Sampling word by word spends ε for every word. A sentence can also be replaced as a whole, by one from a "
+        "public bank.",
         "Every sentence of the bank can come out, and sentences with a similar meaning are more likely. ε is spent "
         "once, however long the sentence is.",
     )

@@ -112,7 +112,7 @@ class Vectors(Lesson):
                 f"for “{near}” is then {odds_text(usual * least)}.",
             ),
             (
-                "The nearest word absorbs small noise: a point that moves a little returns to its own word. "
+                "A point returns to its own word only if it moves a little. "
                 "So most words change until ε is large, and then the limit gives no practical protection.",
                 "An ε per unit of distance depends on the scale of the vectors. Do not compare it with any other ε.",
             ),

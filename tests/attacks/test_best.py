@@ -123,7 +123,7 @@ def test_who_cannot_be_asked_is_named(released, monkeypatch):
 
 
 def test_where_nothing_can_be_guessed_it_says_why():
-    with pytest.raises(dpt.NoDistribution, match="replaces no single words"):
+    with pytest.raises(dpt.NoDistribution, match="does not replace single words"):
         best.ask(Generator.create(), [Generator.create().rewrite("a b", seed=1)])
     m = dpt.get_mechanism("diffractor", epsilon=1.0)
     with pytest.raises(dpt.NoDistribution, match="No word of this text was sampled"):

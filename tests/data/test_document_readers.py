@@ -296,7 +296,7 @@ def test_one_paragraph_may_not_hold_a_whole_tree(tmp_path, inner):
 @pytest.mark.parametrize(
     ("limit", "message"),
     [
-        ({"characters": 10}, "more text than 10 characters"),
+        ({"characters": 10}, "more than 10 characters"),
         ({"unpacked": 100}, "unpacks to more than 0 MB"),
         ({"rows": 2}, "more than 2 paragraphs"),
         ({"memory": 20 << 20}, "too much memory|not a complete DOCX"),
@@ -343,7 +343,7 @@ def test_a_pdf_whose_printing_is_restricted_opens(tmp_path):
         pytest.param(["", ""], "", None, "Run text recognition", marks=pytest.mark.slow),
         (["a"], "secret", None, "protected by a password"),
         pytest.param(["a"] * 3, "", {"rows": 2}, "more than 2 pages", marks=pytest.mark.slow),
-        pytest.param(["abcdef"], "", {"characters": 5}, "more text than 5 characters", marks=pytest.mark.slow),
+        pytest.param(["abcdef"], "", {"characters": 5}, "more than 5 characters", marks=pytest.mark.slow),
         pytest.param(["a"], "", {"seconds": 0.001}, "takes too long", marks=pytest.mark.slow),
         pytest.param(["a" * 90_000_000], "", None, "too much memory|more text", marks=pytest.mark.slow),
     ],

@@ -178,7 +178,7 @@ def test_where_a_new_text_is_written_the_optimal_reader_weighs_facts_and_texts(w
     again = dpt.belief(run.mechanism, text, "doctor", others, run.result, draws=0)
     assert belief.posterior == pytest.approx(again.posterior) and several.releases == (1,)
     assert belief.sentence() in said(at) and metric(at, "Reader’s certainty").endswith("%")
-    assert "replaces no single words" in said(at), "why attackers of words are not there"
+    assert "does not replace single words" in said(at), "why attackers of words are not there"
     at.text_input(key="attack_which_others").set_value("nurse")
     at.button_group(key="attack_which_seen").set_value(4)
     settle(at)

@@ -57,7 +57,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also write the rewrites and the kept columns: .csv, .tsv, .jsonl, .parquet, .txt",
     )
     parser.add_argument(
-        "--inspection", metavar="FILE", help="also write originals next to rewrites, private; not .txt"
+        "--inspection",
+        metavar="FILE",
+        help="also write originals next to rewrites (private): .csv, .tsv, .jsonl, .parquet",
     )
     parser.add_argument(
         "--exact-cells",

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
             raise InputError(
                 "No original is the text of an annotated document. Use exactly the annotated texts."
             )
-        note(f"note: {there:,} of {pluralize(len(annotated), 'original')} are annotated.")
+        note(f"note: annotated originals: {there:,} of {len(annotated):,}.")
     scores = score(
         given["original"],
         given["private"],

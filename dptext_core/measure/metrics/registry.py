@@ -89,7 +89,7 @@ _memory = partial(Metric, kind="speed", unit="MiB", greater_is_better=False, low
 _ALL = (
     _use("accuracy", "Accuracy", about="Share of test texts that the classifier labels correctly."),
     _use("macro_f1", "Macro F1", about="The mean F1 of the classes, with equal weight for each class."),
-    _use("f1", "Utility F1", about="Micro F1 of the useful label, trained and tested on rewritten texts."),
+    _use("f1", "Utility F1", about="Micro F1 of a utility classifier trained and tested on rewritten texts."),
     _use(
         "matthews",
         "Matthews correlation",

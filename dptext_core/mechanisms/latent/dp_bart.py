@@ -128,8 +128,8 @@ class DPBARTConfig:
         changes_distribution=True,
         advanced=True,
         live=True,
-        help="The decoder reads an estimate from the noisy numbers, based on public texts; the paper uses the noisy "
-             "numbers directly. The guarantee is unchanged.",
+        help="The decoder reads estimates of the exact numbers, based on the noisy ones and public data. The paper "
+             "uses the noisy numbers directly; the guarantee is unchanged.",
         phrase=("noisy numbers not estimated", "noisy numbers estimated"),
     )
     max_tokens: int = option(

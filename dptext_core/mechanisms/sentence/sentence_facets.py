@@ -124,7 +124,7 @@ class _InputCoverage(InputCoverage["DPSentence"]):
                 "are read. The rest is ignored."
             )
         if slots is not None and n > slots:
-            parts.append(f"This text has {n:,} sentences and {slots:,} of them are read. The rest is ignored.")
+            parts.append(f"The mechanism reads only {slots:,} of this text's {n:,} sentences. The rest is ignored.")
         # A text that is not encoded yet would need the encoder.
         if isinstance(text, SentencePrepared) and n and (near := self.m.nearest(text)) < FAR:
             parts.append(

@@ -153,7 +153,7 @@ class TruncatedGumbel(SpaceMechanism):
         if small == 0:
             raise InputError(
                 f"Two words of the word space {without_path(self.vocabulary.name)} have the same vector, and the "
-                f"noise of {self.title} is scaled by the smallest distance of two words. Remove one of them, or "
+                f"noise of {self.title} is scaled by the smallest distance between words. Remove one of them, or "
                 "choose another space."
             )
         return small, large

@@ -206,7 +206,7 @@ def limits(report: core.AuditReport, lines: list[str]) -> None:
         for line in lines:
             st.markdown(literal(line))
         if report.witness is not None and report.verdict != "refuted":
-            st.markdown("**The output that distinguishes two inputs most:** " + literal(report.witness.sentence()))
+            st.markdown("**The output that best distinguishes two inputs:** " + literal(report.witness.sentence()))
         if report.unit:
             st.markdown(literal(f"Losses are per unit of distance: {report.unit}."))
 

@@ -80,8 +80,7 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
             step=5,
             format="%d%%",
             key=stay(f"compare_{mode}", first),
-            help="Each mechanism gets the ε that leaves this share unchanged (N_w), among the words that all "
-                 "mechanisms replace."
+            help="Each mechanism gets the ε at which N_w has this value, over the words that all mechanisms replace."
             if mode == "n_w"
             else "Each mechanism gets the ε at which the attacker recovers this share, among the words that "
                  "all mechanisms replace. This takes half a minute, or some minutes for language models.",

@@ -59,7 +59,7 @@ def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: s
     methods_panel.expander(lambda: uses_of(points), "trade_methods", seeded(points[0].seed))
     with st.expander("The numbers"):
         st.dataframe(trade_off.rows(points), hide_index=True, key="trade_table")
-    st.caption("These numbers come from your private text. Do not publish them unless you intend to.")
+    st.caption("These numbers come from your private text. Do not publish them.")
 
 
 def uses_of(points: list[TradeOffPoint]) -> methods_panel.Uses:

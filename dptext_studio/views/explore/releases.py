@@ -34,7 +34,7 @@ def warn_if_void(result: dpt.RewriteResult) -> bool:
     which = f", at ε = {' and '.join(f'{e:g}' for e in at)}" if all(isinstance(e, float) for e in at) else ""
     st.error(
         f"**The guarantee no longer holds for this draw.** You released {len(mine)} versions of it{which}. They "
-        "share their noise, so together no finite ε holds. Rewrite again, and release one version only.",
+        "share their noise, so no finite ε covers them all. Rewrite again and release only one version.",
         icon=":material/warning:",
     )
     return True

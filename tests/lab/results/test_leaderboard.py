@@ -176,7 +176,7 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     said, doubt = leaderboard_text.answer(leaderboard, "SST-2")
     assert said == (
         "When 30% of the sampled words are unchanged, 1-Diffractor is first on SST-2, without a significant lead: "
-        "accuracy 66.5% ± 1.0%, of 80.0% without rewriting."
+        "accuracy 66.5% ± 1.0%. Without rewriting: 80.0%."
     )
     assert doubt.startswith("1-Diffractor and MVC are not significantly different. 1 other is significantly lower. ")
     clear = board(
@@ -290,7 +290,8 @@ def test_another_measure_of_privacy_may_name_another():
         row("diffractor", "s_w", 0.7, 20.0, lists=["L2"]),
         row("diffractor", "accuracy", 0.7, 0.3, lists=["L2"]),
     ]
-    assert leaderboard_text.elsewhere(table_of(*more), leaderboard)[-1][0].endswith("TEM is first, significantly.")
+    sentence = leaderboard_text.elsewhere(table_of(*more), leaderboard)[-1][0]
+    assert sentence.endswith("TEM is first, significantly ahead.")
     few = [r for r in rows if (r.mechanism, r.metric) != ("mvc", "s_w")]
     assert leaderboard_text.elsewhere(table_of(*few), leaderboard) == (), "a board of one setting says nothing"
     assert leaderboard_text.elsewhere(table_of(*ROWS), leaderboard) == ()
