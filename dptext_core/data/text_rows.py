@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..support.checks import shorten_repr
+from ..support.checks import pluralize, shorten_repr
 from ..support.task import UNWATCHED, Task
 from . import columns as naming
 from .dialects import Dialect
@@ -85,7 +85,7 @@ def _row_error(path: Path, cells: Sequence[str], width: int, line: int) -> str:
     if len(cells) == width:
         return ""
     return (
-        f"{path.name} has a row with {len(cells)} cells instead of {width}, which ends in line {line}. Correct that "
+        f"{path.name} has a row with {pluralize(len(cells), 'cell')} instead of {width}, which ends in line {line}. Correct that "
         "row; if it is the last one, the file may be truncated."
     )
 

@@ -131,7 +131,7 @@ BROKEN = {
     "picture.csv": (b"\x89PNG\r\n\x00\x1a" + SECRET.encode(), "binary"),
     "latin.csv": (b"text\n" + SECRET.encode() + b" \xe9\n", "not UTF-8 in line 2"),
     "column.csv": (f"{SECRET},label\n{SECRET},1\n".encode(), "no column named 'text'"),
-    "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "1 cells instead of 2, which ends in line 3"),
+    "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "1 cell instead of 2, which ends in line 3"),
     "twice.csv": (b"text,text\na,b\n", "2 columns named 'text'"),
     "quote.csv": (f'text\n"{SECRET}\n'.encode(), "cannot be read as a table"),
     "return.csv": (f"text,label\na,1\n{SECRET}\rb,2\n".encode(), "line 3, contains a carriage return outside"),

@@ -572,7 +572,7 @@ def test_the_command_takes_whatever_else_names_data_and_leaves_out_rows_without_
     ("name", "content", "says"),
     [
         ("a.csv", "secret words\nmore secret words\n", "no column named 'text'"),
-        ("a.csv", "text,b\nsecret\n", "1 cells instead of 2"),
+        ("a.csv", "text,b\nsecret\n", "1 cell instead of 2"),
         ("a.csv", "text,text\nsecret,secret\n", "2 columns named 'text'"),
         ("a.csv", "text,b\n,secret\n", "No row of a.csv has a text"),
         ("a.jsonl", '{"text": 5, "other": "secret"}\n', "a value that is not a text"),

@@ -296,7 +296,7 @@ def test_what_is_left_out_of_a_file_is_said_below_its_name(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.csv", b"text,label\na,1\nb\n", "1 cells instead of 2, which ends in line 3. Correct that row"),
+        ("a.csv", b"text,label\na,1\nb\n", "1 cell instead of 2, which ends in line 3. Correct that row"),
         pytest.param("a.csv", "text\né\n".encode("latin-1"), "not UTF-8 in line 2", marks=pytest.mark.slow),
         ("a.csv", b"", "is empty"),
         pytest.param("a.jsonl", b'{"text": "a"}\n{"te', "may be truncated", marks=pytest.mark.slow),
