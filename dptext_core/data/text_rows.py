@@ -85,8 +85,8 @@ def _row_error(path: Path, cells: Sequence[str], width: int, line: int) -> str:
     if len(cells) == width:
         return ""
     return (
-        f"{path.name} has a row with {pluralize(len(cells), 'cell')} instead of {width}, which ends in line {line}. Correct that "
-        "row; if it is the last one, the file may be truncated."
+        f"{path.name} has a row with {pluralize(len(cells), 'cell')} instead of {width}, which ends in line {line}. "
+        "Correct that row; if it is the last one, the file may be truncated."
     )
 
 

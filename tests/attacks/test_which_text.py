@@ -178,7 +178,7 @@ def test_a_language_model_reads_each_text(tiny_model, order):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("adept", "distance of the vectors and the noise still limit any guess"),
+        ("adept", "distance between the vectors still limit any guess"),
         ("dp-bart", "which_text.limit"),
         ("mvc", "no formula for the probabilit"),
         ("dp-mlm-plus", "adds and deletes words at random"),

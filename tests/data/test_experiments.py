@@ -135,7 +135,7 @@ BROKEN = {
     "twice.csv": (b"text,text\na,b\n", "2 columns named 'text'"),
     "quote.csv": (f'text\n"{SECRET}\n'.encode(), "cannot be read as a table"),
     "return.csv": (f"text,label\na,1\n{SECRET}\rb,2\n".encode(), "line 3, contains a carriage return outside"),
-    "text.odt": (b"text\na\n", "none of .csv, .tsv, .jsonl"),
+    "text.odt": (b"text\na\n", "one of .csv, .tsv, .jsonl"),
     "wide.csv": (f"text\n{SECRET}\n".encode("utf-16"), "is in UTF-16. Save it as UTF-8"),
     "cut.csv": (f'text,label\na,1\n"{SECRET}'.encode(), "never closed: close it, or save the file again"),
     "opened.csv": (f'text,label\na,1\nb,2\n"{SECRET},3\nc,4\nd,5\n'.encode(), "line 4, cannot be read as a table"),
@@ -778,7 +778,7 @@ def test_rewritten_rows_are_learnt_from_and_those_with_errors_left_out(tmp_path,
     status, out, error = run(
         "downstream", "--train", tmp_path / "rewritten", "--test", test, "--out", tmp_path / "out", "--seeds", 2
     )
-    assert status == 0 and "macro_f1" in out and "no information" in out and "deviation) of 2 seeds" in out
+    assert status == 0 and "macro_f1" in out and "no information" in out and "(SD) of 2 seeds" in out
     assert "2 rows to train, 2 to test" in error and "1 rows have no text" in error
     assert json.loads((tmp_path / "out" / "config.json").read_text())["train"]["name"] == "rewritten/rows.jsonl"
 

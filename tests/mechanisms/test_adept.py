@@ -579,7 +579,7 @@ def test_the_command_takes_whatever_else_names_data_and_leaves_out_rows_without_
         ("a.jsonl", '{"other": "secret"}\n', "no column 'text'"),
         ("a.jsonl", "secret\n", "line 1, is not valid JSON"),
         ("a.csv", b"text\n\xff\xfe\n", "UTF-8"),
-        ("a.odt", "text\n", "none of .csv"),
+        ("a.odt", "text\n", "Save the data as one of .csv"),
         ("a.csv", "", "no rows"),
         (None, "", "There is no file"),
     ],
