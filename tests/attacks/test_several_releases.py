@@ -84,7 +84,7 @@ def test_whole_texts_are_alternatives_too(space):
     seen = m.rewrites(texts[0], 2, 3)
     assert of_texts.alternatives == texts
     assert of_texts.answer(seen).posterior == pytest.approx(fact.answer(seen).posterior)
-    with pytest.raises(dpt.InputError, match="two"):
+    with pytest.raises(dpt.InputError, match="2 to 100"):
         BeliefQuestion.of_texts(m, [texts[0]])
 
 

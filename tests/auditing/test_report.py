@@ -100,7 +100,7 @@ def test_the_sentences_of_a_witness():
     )
     drawn = replace(WITNESS, kind="sampler")
     assert drawn.sentence() == (
-        "Under “cat”, “sun” was sampled in 0.5 of the draws; its stated probability is 0.25."
+        "Under “cat”, “sun” was sampled with frequency 0.5; its stated probability is 0.25."
     )
     assert replace(WITNESS, details="So it was.").sentence() == "So it was."
     for end, stop in (("dog.", ""), ("dog!", ""), ("dog?", ""), ("dog,", ".")):

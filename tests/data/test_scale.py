@@ -153,7 +153,7 @@ def test_a_stopped_run_goes_on_with_what_is_missing(tmp_path, data, last):
     (out / "blocks" / "00000005-20.tmp").write_text('{"dp"')  # what a kill leaves
     with pytest.raises(dpt.ConfigError, match="block is 4 there and 8 here"):
         blocks.rewrite_data(data, m, out, Pretend(), block=8)
-    with pytest.raises(dpt.ConfigError, match="run by workers: use --workers"):
+    with pytest.raises(dpt.ConfigError, match="run by workers"):
         rewrite_data(data, m, out)
     workers = Pretend(1)
     blocks.rewrite_data(data, m, out, workers, block=4)

@@ -195,7 +195,7 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     before = places(page)
     page.get_by_role("button", name="Show the attack").click()
     key = page.locator(".strip .key")
-    key.filter(has_text=re.compile(r"named \d+ of \d+ words\.")).wait_for(timeout=LONG)
+    key.filter(has_text=re.compile(r"recovered \d+ of \d+ words\.")).wait_for(timeout=LONG)
     n, of = map(int, re.search(r"named (\d+) of (\d+)", key.inner_text()).groups())
     assert page.locator(".strip .word.named").count() == n <= of
     assert places(page) == before

@@ -148,7 +148,7 @@ def test_the_epsilon_that_is_told_gives_the_figure_that_is_told():
     """The best guess jumps at some ε: three digits lie beside such a place (6.4 for 6.40402)."""
     m, text = dpt.get_mechanism("custext"), "My doctor in Lisbon treated my sister."
     c = calibrate(m, {"bayes": 0.3}, text=text)
-    told = float(c.sentence().partition("ε = ")[2].split()[0])
+    told = float(c.sentence().partition("ε = ")[2].split()[0].rstrip(","))
     assert calibration.target_function(m, "bayes", text)(told).value == pytest.approx(c.reached, abs=5e-4)
 
 
@@ -290,7 +290,7 @@ def test_the_best_of_all_attackers_is_reached_and_has_its_name(quick_models, mon
     assert figure(c.epsilon) == target_figures.TargetFigure(
         again.success, (again.low, again.high), c.draws, again.name, again.words
     )
-    with pytest.raises(dpt.InputError, match="reads a text"):
+    with pytest.raises(dpt.InputError, match="Give a text"):
         calibrate(c.mechanism, {"best": 0.5}, words=WORDS)
 
 
@@ -308,7 +308,7 @@ def test_figures_of_several_are_over_the_words_that_all_draw(quick_models):
 
 def test_the_sentence_says_what_was_measured():
     c = calibrate(dpt.get_mechanism("santext"), {"n_w": 0.5}, words=WORDS)
-    assert c.sentence().startswith("SanText: ε = ") and "50.0% (8 words)" in c.sentence()
+    assert c.sentence().startswith("SanText: at ε = ") and "50.0% (8 words)" in c.sentence()
     noisy = calibrate(on(SPACE, "mvc"), {"n_w": 0.5}, words=FEW[:1])
     assert "1 word, 95% interval" in noisy.sentence()
 

@@ -46,7 +46,7 @@ def test_the_chance_of_pieces_is_the_product_of_the_drawn_ones():
     ]
     assert np.exp(found) == pytest.approx(np.array(expected)) and found.shape == (2, 4)
     assert seen[-1] == (8, 8)
-    with pytest.raises(dpt.NoDistribution, match="M has no probability"):
+    with pytest.raises(dpt.NoDistribution, match="no probability"):
         likelihood.by_pieces(own, ["one", "none"], results, task)  # type: ignore[arg-type]
 
 

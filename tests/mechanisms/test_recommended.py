@@ -20,8 +20,10 @@ def test_the_first_is_the_one_that_keeps_most_at_the_same_measured_privacy():
     rows = leaderboard.bundled()
     data = rows.data_sets()[0]
     judge, privacy = rows.judges(data)[0], rows.measures(data)[0]
-    for level in rows.levels(data, privacy):
-        assert leaderboard.board(rows, data, judge, privacy, level, every=False).entries[0].mechanism == ORDER[0]
+    boards = [leaderboard.board(rows, data, judge, privacy, at, every=False) for at in rows.levels(data, privacy)]
+    orders = [[entry.mechanism for entry in board.entries] for board in boards]
+    measured = [order for order in orders if ORDER[0] in order]
+    assert len(measured) >= 2 and all(order[0] == ORDER[0] for order in measured)
 
 
 def test_pages_follow_it():

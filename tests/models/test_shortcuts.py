@@ -94,7 +94,7 @@ def change_output(monkeypatch):
     [
         ("bert", lose_output, "does not work with the installed versions"),
         ("roberta", lose_output, "does not work with the installed versions"),
-        ("bert", change_output, "gives other scores than the public path"),
+        ("bert", change_output, "gives other scores than the public"),
     ],
 )
 def test_where_the_encoders_output_differs_the_whole_model_runs(request, monkeypatch, folder, break_it, why):

@@ -78,7 +78,7 @@ def test_another_measure_or_limit_draws_nothing_again(page):
     page.slider(key="trade_limit_n_w").set_value(1)
     settle(page)
     assert [p.texts for p in mine(page).points] == before and not page.success
-    assert "No point is certainly" in page.warning[0].value
+    assert "No point has" in page.warning[0].value
     page.slider(key="trade_limit_n_w").set_value(30)
     page.selectbox(key="trade_kept").set_value("cosine")
     page.selectbox(key="trade_hidden").set_value("epsilon")

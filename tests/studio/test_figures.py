@@ -209,7 +209,7 @@ def test_a_proposal_has_its_chances_and_its_shifts(dark):
     caption_text = figures.caption(view)
     assert (
         "gives “Nurse” probability 30%" in caption_text
-        and "12.2 times" in caption_text
+        and "by 12.2," in caption_text
         and "The result is 60%" in caption_text
     )
     free = figures.caption(dataclasses.replace(view, most=None, shift=[0.0, 2.0, 0.0]))

@@ -100,7 +100,7 @@ def test_a_guarantee_is_stated_in_odds():
     word = {"notion": "pure", "unit": "word", "draws": 37, "loss": 1.0}
     assert "99.995:0.005" in call("oddsWords", word, 10.0) and "73:27" not in call("oddsWords", word, 10.0)
     assert "73:27" in call("oddsWords", word, 50.0) and "ε = 50," in call("oddsWords", word, 50.0)
-    for notion, within in (("group", "For words that share its set, "), ("metric", "Per unit of distance, ")):
+    for notion, within in (("group", "For words that share a set, "), ("metric", "Per unit of distance, ")):
         assert call("oddsWords", word | {"notion": notion, "loss": 0.5}, 3.0).startswith(
             f"{within}50:50 becomes at most 82:18."
         )

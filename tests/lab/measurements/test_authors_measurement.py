@@ -67,4 +67,4 @@ def test_the_strongest_attacker_stands_in_the_table_the_figure_and_the_sentence(
     line = next(t for t in drawn if t.get("name") == "CusText" and len(t["x"]) == 2)
     assert list(line["x"]) == [1.0, 5.0] and list(line["y"]) == [top["CusText", n].success for n in (1, 5)]
     one, five = (f"up to {top['CusText', n].success:.0%}" for n in (1, 5))
-    assert f"{one} of the time, and from 5 texts {five} (CusText)." in authors_sentence(rows)
+    assert f"{one} of the time, and with 5 texts {five} (CusText)." in authors_sentence(rows)
