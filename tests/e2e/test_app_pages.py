@@ -166,7 +166,7 @@ def test_tables_are_rewritten_and_taken_away_and_hostile_cells_stay_text(open_ap
     page = seen.page
     upload(page, "notes.csv", f"id,text\n{rows}".encode())
     assert "My doctor treated my sister on day 0." in page.locator("table").inner_text()
-    page.get_by_role("button", name="Rewrite 30 rows").click()
+    page.get_by_role("button", name="Rewrite all rows").click()
     page.get_by_text("Done: 30 rows are rewritten.").wait_for(timeout=LONG)
     calm(page)
     page.get_by_text("Ledger: what was released").click()
@@ -191,7 +191,7 @@ def test_tables_are_rewritten_and_taken_away_and_hostile_cells_stay_text(open_ap
     assert page.locator("[data-testid=stMain] a[href*=example], [data-testid=stMain] img").count() == 0
     page.get_by_text("Keep this job for 24 hours").click()
     page.get_by_text("to reopen it").wait_for(timeout=LONG)
-    page.get_by_role("button", name="Rewrite all 2 rows").click()
+    page.get_by_role("button", name="Rewrite all rows").click()
     page.get_by_text("Done: 2 rows are rewritten.").wait_for(timeout=LONG)
     calm(page)
     for last in (False, True):

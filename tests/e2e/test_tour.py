@@ -196,7 +196,7 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     page.get_by_role("button", name="Show the attack").click()
     key = page.locator(".strip .key")
     key.filter(has_text=re.compile(r"recovered \d+ of \d+ words\.")).wait_for(timeout=LONG)
-    n, of = map(int, re.search(r"named (\d+) of (\d+)", key.inner_text()).groups())
+    n, of = map(int, re.search(r"recovered (\d+) of (\d+)", key.inner_text()).groups())
     assert page.locator(".strip .word.named").count() == n <= of
     assert places(page) == before
     slider = epsilon_slider(page)
@@ -221,7 +221,7 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     match.wait_for(timeout=LONG)
     match.click()
     painted(page)
-    assert words.inner_text().startswith("For words that share its set, ")
+    assert words.inner_text().startswith("For words that share a set, ")
     seen.assert_clean()
 
 

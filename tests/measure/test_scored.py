@@ -260,7 +260,7 @@ def test_the_command_reads_annotations_and_refuses_another_format(bare, tmp_path
     assert cli.main([*given, "--identifiers", str(file)]) == 0
     out, err = capsys.readouterr()
     rows = {r["name"]: r for r in json.loads(out)["rows"]}
-    assert rows["recall_quasi"]["value"] == 0.5 and "recall_direct" not in rows and "1 of 2 originals" in err
+    assert rows["recall_quasi"]["value"] == 0.5 and "recall_direct" not in rows and "originals: 1 of 2" in err
     assert cli.main([*given, "--identifiers", str(tab(tmp_path, [{"text": "x"}]))]) != 0
     assert "Document 1 is not in TAB" in capsys.readouterr().err
     assert cli.main([*given, "--identifiers", str(tab(tmp_path, [annotated() | {"text": "no"}]))]) != 0

@@ -195,7 +195,7 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     found = batch.rewrite()
     assert batch.done and (found.rows, found.promise["errors"], found.promise["untouched"]) == (40, 2, 2)
     assert [row for row, _ in found.errors] == [4, 7]
-    assert "has 3 columns, but 4 in the row that ends in line 8" in found.errors[1][1]
+    assert "4 cells instead of 3, which ends in line 8" in found.errors[1][1]
     assert "36 rows are rewritten, 2 had no sampled word" in found.promise["counted"]
     assert "Each of 36 rows" in found.promise["sentence"] and "2 rows had no sampled word" in found.promise["sentence"]
     assert 0 < found.measures["unchanged"]["mean"] < 1
