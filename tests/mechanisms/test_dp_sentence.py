@@ -320,7 +320,8 @@ def test_slots_are_filled_and_cut(near):
     assert r.distribution(0).p("") < 1e-40
     assert not m.reading.note(TEXT)
     one = make(near, epsilon=400.0, slots=1)
-    assert len(one.rewrite(TEXT, seed=1).releases) == 1 and "only 1 of this text's 2 sentences" in one.reading.note(TEXT)
+    assert len(one.rewrite(TEXT, seed=1).releases) == 1
+    assert "only 1 of this text's 2 sentences" in one.reading.note(TEXT)
     assert one.rewrite(TEXT, seed=1).text == one.rewrite(FIRST, seed=1).text, "what follows is never looked at"
 
 
