@@ -309,8 +309,7 @@ def _text_of_each(
         raise ConfigError("There is no mechanism to calibrate. Give at least one.")
     texts = [text] * len(mechanisms) if text is None or isinstance(text, str) else to_list(text)
     if len(texts) != len(mechanisms) or len({p.text for p in texts if isinstance(p, Prepared)}) > 1:
-        raise ConfigError("The mechanisms have different texts. Give one text, or the same text prepared by each "
-                          "mechanism.")
+        raise ConfigError("The mechanisms have different texts. Give one text, or that text prepared by each.")
     for m in mechanisms:
         check_mechanism(m)
     return texts
@@ -440,16 +439,15 @@ class _Search:
 
     def unreachable(self) -> Calibration:
         """Return the nearest figure, with the reason why the target is not reached."""
-        kind, target, ends = self.kind, self.target, self.ends
-        low, high = (_format_target(kind, end) for end in ends)
-        span = f"(ε from {number(LOW)} to {number(self.most)})"
-        subject = f"With {self.mechanism.title}, the {_NAMES[kind]}"
-        wanted = f"It cannot be {_format_target(kind, target)}."
+        low, high, target = (_format_target(self.kind, value) for value in (*self.ends, self.target))
+        span, advice = f"ranges from {low} to {high}", "a value in this range"
         if low == high:
-            reason = f"{subject} is {low} at every ε {span}. {wanted} Choose another mechanism."
-        else:
-            reason = f"{subject} ranges from {low} to {high} {span}. {wanted} Choose a value in this range."
-        return self.result(None, min(self.seen.values(), key=lambda m: abs(m.value - target)), reason)
+            span, advice = f"is {low} at every ε", "another mechanism"
+        reason = (
+            f"With {self.mechanism.title}, the {_NAMES[self.kind]} {span} (ε from {number(LOW)} to "
+            f"{number(self.most)}). It cannot be {target}. Choose {advice}."
+        )
+        return self.result(None, min(self.seen.values(), key=lambda m: abs(m.value - self.target)), reason)
 
     def bisect(self, low: float, high: float, tolerance: float) -> tuple[float, TargetFigure]:
         """Return the ε between two others whose figure is nearest to the target, and that figure."""

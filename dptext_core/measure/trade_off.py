@@ -68,14 +68,10 @@ _BAYES = Metric(
     judge="the Bayes-optimal attacker",
     about="How often the optimal guess of a replaced word is right.",
 )
-_CERTAINTY = Metric(
+_CERTAINTY = replace(
+    _BAYES,
     name=CERTAINTY,
     title="Certainty of the optimal reader",
-    kind="privacy",
-    unit="share",
-    greater_is_better=False,
-    low=0,
-    high=1,
     judge="the optimal reader",
     about="How often the optimal reader, who knows everything else, guesses one fact: the expected posterior.",
 )
