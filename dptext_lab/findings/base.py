@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -37,6 +37,8 @@ class ClaimOutcome:
     """The outcome of a claim. effect: its size in a few words. numbers: sentences made from the rows. rows: the rows
     behind them. reason: our explanation. missing: the command that measures missing rows.
 
+    records: the values behind ``numbers`` that are in no ``Row``, by column title.
+
     figure: the name of the figure in ``dptext_studio.figures`` that shows ``drawn``, or "".
     """
 
@@ -48,6 +50,7 @@ class ClaimOutcome:
     missing: str = ""
     figure: str = ""
     drawn: tuple[Any, ...] = ()
+    records: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,17 @@ def mappings_alone(runs: Runs) -> ClaimOutcome | None:
             ),
             "Measured by: python -m dptext_core bench mappings --data DIR.",
         ),
+        records=tuple(
+            {
+                "mapping": m,
+                "K": k,
+                "words with a unique set": row.words,
+                "their occurrences": row.occurrences,
+                "words": row.n,
+                "the paper's words": theirs.get((k, m)),
+            }
+            for (k, m), row in ours.items()
+        ),
     )
 
 
@@ -303,4 +314,8 @@ def queries_by_k(runs: Runs) -> ClaimOutcome | None:
         REPLICATED if alike == len(lines) else CONTRADICTED,
         f"up to {small:.0f} times as many" if math.isfinite(small) else "never for the smallest K, at the smallest p₀",
         tuple(numbers),
+        records=tuple(
+            {"word": r.word, "K": r.k, "ε": r.epsilon, "p₀": r.p, "answers that reveal it": r.n}
+            for r in queries.bundled()
+        ),
     )

@@ -63,6 +63,17 @@ def memorises(runs: Runs) -> ClaimOutcome | None:
             f"Words in common with the nearest training text, and with the original: {'; '.join(shown)}.",
             *([f"By the model of the same set, without noise: {'; '.join(same)}."] if same else []),
         ),
+        records=tuple(
+            {
+                "data": SETS[r["data"]],
+                "model of": SETS[r["pretrained"]],
+                "ε": _level(r["epsilon"]),
+                "overlap with nearest training text": r["nearest"],
+                "overlap with original": r["own"],
+                "word for word": r["verbatim"],
+            }
+            for r in rows
+        ),
     )
 
 
@@ -96,5 +107,16 @@ def inflated(runs: Runs) -> ClaimOutcome:
         (
             f"Macro F1, own and other model: {'; '.join(shown)}.",
             *(t.sentence(f"{SETS[data]}, own minus other model") for data, t in each.items()),
+        ),
+        records=tuple(
+            {
+                "data": SETS[data],
+                "model of": SETS[pretrained],
+                "ε": _level(epsilon),
+                "macro F1": r["macro_f1"]["mean"],
+                "standard deviation": r["macro_f1"]["deviation"],
+                "seeds": r["seeds"],
+            }
+            for (data, pretrained, epsilon), r in at.items()
         ),
     )

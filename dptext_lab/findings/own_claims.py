@@ -75,6 +75,20 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
         "more meaning, at a larger ε.",
         figure="clipping",
         drawn=rows,
+        records=tuple(
+            {
+                "upper end, standard deviations above the mean": r.width,
+                "ε": r.epsilon,
+                "N_w": r.n_w,
+                "half of its 95% CI": r.n_w_half,
+                "cosine": r.cosine,
+                "half of cosine's 95% CI": r.cosine_half,
+                "tied words": r.tied,
+                "words": r.words,
+                "texts": r.texts,
+            }
+            for r in rows
+        ),
     )
 
 
@@ -128,6 +142,22 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome | None:
         tuple(numbers),
         figure="public_prior",
         drawn=rows,
+        records=tuple(
+            {
+                "data": title_of_data(r.data),
+                "system": r.system,
+                "ε": r.epsilon,
+                "measure": f"log of {r.measure}" if r.measure in public_prior.LOGARITHMS else r.measure,
+                "mean": r.mean,
+                "half of 95% CI": r.half,
+                "compared system": r.beside,
+                "difference": r.difference,
+                "p": r.p,
+                "texts": r.texts,
+                "seeds": r.seeds,
+            }
+            for r in rows
+        ),
     )
 
 

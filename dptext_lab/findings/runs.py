@@ -21,7 +21,8 @@ from ..results.rows import BASELINE, Gate, Row
 class Runs:
     """Our rows, by mechanism, data set, metric and options (any value for omitted options).
 
-    paired: compares two rows text by text, if they store outcomes of texts. policy: for unknown words. If a data set
+    paired: compares two rows text by text, if they store outcomes of texts. Between two rows with one seed each, the
+    seeds' spread of other rows of that metric counts. policy: for unknown words. If a data set
     has rows with this policy, its other rows are excluded. Claims of papers are about the papers' variant.
     """
 
@@ -36,6 +37,8 @@ class Runs:
         self._paired = PAIRED if paired is None else paired
         self._rows: dict[tuple[str, str], list[tuple[Row, dict[str, Any]]]] = {}
         self._points: dict[tuple, Row] = {}
+        #: Variances over seeds by metric and data set, computed on first use.
+        self._spreads: dict[str, dict[str, list[float]]] = {}
         every = [(row, full_options(row)) for row in rows if row.value is not None]
         chosen = {row.data for row, full in every if full.get("oov") == policy}
         for row, full in sorted(every, key=lambda pair: pair[0].epsilon or 0.0):
@@ -48,18 +51,33 @@ class Runs:
         if more is None or less is None:
             return None
         smallest = LEAST.get(more.metric, 0.0) if least is None else least
-        known = self._paired(more, less) if self._paired is not None else None
+        known = self._paired(more, less, self._seed_spread(more))
         if known is not None:
             wide = max(known.high - known.difference, known.difference - known.low)
             return Difference(known.difference, wide, known.p, smallest, more.metric, more.n or 0)
         wide = math.hypot(half(more), half(less))
         return Difference(more.value - less.value, wide, None, smallest, more.metric, min(more.n or 0, less.n or 0))
 
+    def _seed_spread(self, row: Row) -> float:
+        """Return the standard deviation of a metric over seeds, pooled over rows with several seeds.
+
+        They are rows of the same data set, or of all data sets if it has none, and 0 if no row has several seeds.
+        """
+        if row.metric not in self._spreads:
+            variances: dict[str, list[float]] = {}
+            for (data, metric), rows in self._rows.items():
+                if metric == row.metric:
+                    variances[data] = [float(np.var(r.runs, ddof=1)) for r, _ in rows if len(r.runs) > 1]
+            self._spreads[row.metric] = variances
+        by_data = self._spreads[row.metric]
+        pooled = by_data.get(row.data) or [v for values in by_data.values() for v in values]
+        return math.sqrt(sum(pooled) / len(pooled)) if pooled else 0.0
+
     def share_lost(self, base: Row, row: Row, guess: float) -> tuple[float, float]:
         """Return the share lost of the score of unprotected text above guessing, and half of its 95% interval."""
         above = base.value - guess
         share = share_lost(row.value, base.value, guess)
-        if (known := self._paired(base, row) if self._paired is not None else None) is not None:
+        if (known := self._paired(base, row, self._seed_spread(row))) is not None:
             return share, math.hypot((known.high - known.low) / 2, share * half(base)) / above
         # Error propagation for (w − s)/(w − g), through both scores.
         return share, math.hypot(half(row), half(base) * (row.value - guess) / above) / above

@@ -9,7 +9,7 @@ from dptext_core.text.cells import to_csv
 
 from ..results.equal_privacy import command
 from ..results.latex import tabular
-from ..results.rows import Row
+from .base import ClaimOutcome
 from .verdicts import ClaimFinding
 
 COLUMNS = (
@@ -60,8 +60,10 @@ def as_latex(findings: Sequence[ClaimFinding]) -> str:
     return tabular(columns, rows, caption, "tab:claims")
 
 
-def listing(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the rows behind a finding, each with the command that measures its point again."""
+def listing(outcome: ClaimOutcome) -> list[dict[str, Any]]:
+    """Return the values behind an outcome: its records, or its rows with the command that measures each again."""
+    if outcome.records:
+        return [dict(record) for record in outcome.records]
     return [
         {
             "mechanism": r.mechanism,
@@ -77,5 +79,5 @@ def listing(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "point": r.point,
             "again": command(r),
         }
-        for r in rows
+        for r in outcome.rows
     ]

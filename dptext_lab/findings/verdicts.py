@@ -48,8 +48,8 @@ SOURCES = (
 class ClaimFinding:
     """The outcome of a claim without its rows, which ``of.look`` returns.
 
-    name: of the claim. itself: where the paper contradicts itself, with both places, or "". rows: their number. The
-    other fields are those of a ``ClaimOutcome``.
+    name: of the claim. itself: where the paper contradicts itself, with both places, or "". rows: the
+    number of its rows and records. The other fields are those of a ``ClaimOutcome``.
     """
 
     name: str
@@ -93,7 +93,7 @@ def _finding(claim: Claim, runs: Runs) -> ClaimFinding:
         itself=claim.against_itself(),
         missing=outcome.missing,
         figure=outcome.figure,
-        rows=len(outcome.rows),
+        rows=len(outcome.rows) + len(outcome.records),
     )
 
 

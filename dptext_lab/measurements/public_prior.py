@@ -87,7 +87,7 @@ SYSTEMS = _DPMLM | {
     _PRIOR: System(Setting("dp-mlm-prior"), beside=tuple(_DPMLM)),
     "with prior, parallel, cleaned up": System(Setting("dp-mlm-prior"), polished=True, beside=tuple(_DPMLM)),
     "with prior, sequential": System(Setting("dp-mlm-prior", {"order": "sequential"}), beside=tuple(_DPMLM)),
-    "with prior, budget by what is public": System(Setting("dp-mlm-prior"), spread=True, beside=(_PRIOR,)),
+    "with prior, uneven budget": System(Setting("dp-mlm-prior"), spread=True, beside=(_PRIOR,)),
     _ALL_WORDS: System(Setting("dp-mlm", {"keep_stopwords": False})),
     "with prior, all words sampled": System(Setting("dp-mlm-prior", {"keep_stopwords": False}), beside=(_ALL_WORDS,)),
     "SanText": System(Setting("santext")),

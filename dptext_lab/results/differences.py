@@ -64,8 +64,8 @@ class Difference:
         return abs(self.difference) + self.half <= self.least
 
 
-#: A paired comparison of two rows, or None if their outcomes per text are unknown.
-Paired = Callable[[Row, Row], Pair | None]
+#: A paired comparison of two rows and the standard deviation of one seed, or None if outcomes per text are unknown.
+Paired = Callable[[Row, Row, float], Pair | None]
 
 
 #: The default paired comparison.

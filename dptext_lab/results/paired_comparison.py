@@ -98,8 +98,16 @@ class PairedComparison:
     g: float
 
 
-def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Sequence[float] = ()) -> PairedComparison:
+def compare(
+    a: ArrayLike,
+    b: ArrayLike,
+    runs_a: Sequence[float] = (),
+    runs_b: Sequence[float] = (),
+    seed_spread: float = 0.0,
+) -> PairedComparison:
     """Compare two settings by the scores of test texts, (texts,) or (seeds, texts), and by the mean of each seed.
+
+    seed_spread: standard deviation of one seed's mean, which counts only if both settings have a single seed.
 
     With (seeds, texts), the seeds' means come from the scores. The score test of the texts is (Σd)² / Σd² for clusters
     (Obuchowski 1998), which is McNemar's with one seed and binary outcomes.
@@ -112,7 +120,7 @@ def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Se
         one, other = one.mean(axis=0), other.mean(axis=0)
     d = one - other
     n = len(d)
-    between, spread, seeds = _of_seeds(runs_a, runs_b)
+    between, spread, seeds = _of_seeds(runs_a, runs_b, seed_spread)
     # The runs are exact where the texts' values are rounded.
     difference = float(d.mean()) if between is None else between
     of_texts = standard_error(d)
@@ -125,21 +133,24 @@ def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Se
     return PairedComparison(difference, difference - half, difference + half, p, n, seeds, g)
 
 
-def _of_seeds(runs_a: Sequence[float], runs_b: Sequence[float]) -> tuple[float | None, float, int]:
+def _of_seeds(
+    runs_a: Sequence[float], runs_b: Sequence[float], one_seed: float
+) -> tuple[float | None, float, int]:
     """Return the mean difference of the seeds that both have (the first ones of each), None for fewer than two; what
     seeds add to its standard error, as wide as Student's t makes it; and how many seeds both have, at least 1.
 
-    If one side has a single seed, its spread is assumed equal to the other's. With two single seeds, 0 is added.
+    If one side has a single seed, its spread is assumed equal to the other's. With two single seeds, one_seed is the
+    standard deviation of each.
     """
     both = min(len(runs_a), len(runs_b))
     if both > 1:
         between = np.array(runs_a[:both], float) - np.array(runs_b[:both], float)
         return float(between.mean()), _t(both) * (standard_error(between) or 0.0), both
     longer = max(runs_a, runs_b, key=len)
-    if len(longer) > 1:
-        spread = float(np.std(longer, ddof=1)) * math.sqrt(1 + 1 / len(longer))
-        return None, _t(len(longer)) * spread, 1
-    return None, 0.0, 1
+    if len(longer) <= 1:
+        return None, math.sqrt(2) * one_seed, 1
+    spread = float(np.std(longer, ddof=1)) * math.sqrt(1 + 1 / len(longer))
+    return None, _t(len(longer)) * spread, 1
 
 
 def _t(n: int) -> float:
@@ -147,10 +158,11 @@ def _t(n: int) -> float:
     return student(n) / NORMAL
 
 
-def compare_rows(a: Row, b: Row) -> PairedComparison | None:
+def compare_rows(a: Row, b: Row, seed_spread: float = 0.0) -> PairedComparison | None:
     """Compare two rows of results by their texts, or return None if texts or metrics differ or are missing.
 
-    Two attackers with the same target and texts can be compared: a static and an adaptive one.
+    seed_spread: standard deviation of one seed, for two rows with one seed each. Two attackers with the same target
+    and texts can be compared: a static and an adaptive one.
     """
     attackers = {measure(row.metric).kind for row in (a, b)} == {"privacy"}
     if a.data != b.data or not (a.metric == b.metric or attackers) or not a.texts or not b.texts:
@@ -158,4 +170,4 @@ def compare_rows(a: Row, b: Row) -> PairedComparison | None:
     one, other = unpack(a.texts), unpack(b.texts)
     if one.shape != other.shape:
         return None
-    return compare(one, other, a.runs, b.runs)
+    return compare(one, other, a.runs, b.runs, seed_spread)

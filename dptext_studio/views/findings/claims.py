@@ -87,7 +87,7 @@ def detail(finding: ClaimFinding, whole: results.Results) -> None:
         figure = getattr(figures, finding.figure)(drawn, dark=dark())
         chart(figure, key=f"found_{finding.figure}_figure", alt=f"Figure for the claim: {of.claim}")
     if finding.rows and st.toggle(f"Show the {finding.rows:,} rows behind it", key=f"found_rows_{finding.name}"):
-        st.dataframe(tables.listing(of.look(Runs(whole.rows, whole.gates)).rows), hide_index=True)
+        st.dataframe(tables.listing(of.look(Runs(whole.rows, whole.gates))), hide_index=True)
 
 
 def short(verdict: str) -> str:

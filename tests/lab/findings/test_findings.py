@@ -873,7 +873,8 @@ def test_paired_outcomes_decide_where_rows_have_them():
         high: float = 0.025
         p: float = 1e-4
 
-    assert shared_claims.adaptive_beats_static.look(f.Runs(rows, paired=lambda a, b: Known())).verdict == f.REPLICATED
+    runs = f.Runs(rows, paired=lambda a, b, _: Known())
+    assert shared_claims.adaptive_beats_static.look(runs).verdict == f.REPLICATED
 
 
 # --- rows
@@ -1053,3 +1054,24 @@ def test_rows_of_one_policy_for_unknown_words_are_found_where_a_data_set_has_bot
         assert runs.one("sst2", "accuracy", "tem", 9.0).value == value
         assert len(runs.find("sst2", "accuracy")) == 2 and runs.one("snips", "accuracy", "tem", 9.0).value == 0.4
     assert f.Runs(rows).one("sst2", "accuracy", "tem", 9.0).value == 0.7, "claims are about the papers' variant"
+
+
+def test_every_bundled_claim_lists_the_values_behind_its_numbers():
+    whole = results.bundled()
+    runs = f.Runs(whole.rows, whole.gates)
+    for finding in verdicts.bundled():
+        assert len(tables.listing(finding.of.look(runs))) == finding.rows > 0, finding.name
+
+
+def test_rows_with_one_seed_are_compared_with_the_spread_of_seeds_of_other_rows():
+    rng = np.random.default_rng(3)
+    a, b = (
+        dataclasses.replace(
+            row("tem", "sst2", "accuracy", epsilon, 0.7), texts=pack(rng.random(200) < 0.7, steps=1), seeds=1
+        )
+        for epsilon in (1.0, 2.0)
+    )
+    several = dataclasses.replace(row("custext", "sst2", "accuracy", 1.0, 0.7), runs=(0.68, 0.70, 0.72))
+    alone, pooled = f.Runs([a, b]).compare(a, b), f.Runs([a, b, several]).compare(a, b)
+    assert pooled.half == pytest.approx(math.hypot(alone.half, 1.96 * math.sqrt(2) * 0.02), rel=1e-4)
+    assert pooled.p > alone.p and pooled.difference == alone.difference

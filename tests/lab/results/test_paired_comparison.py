@@ -124,3 +124,13 @@ def test_the_spread_of_a_single_seed_covers_as_it_says():
         b = rng.normal(runs[1:].mean(), 1e-3, 200)
         told += paired.compare(a, b, (), runs[1:].tolist()).p < 0.05
     assert 0.01 < told / 2000 < 0.067
+
+
+def test_the_spread_of_seeds_widens_a_comparison_of_single_seeds_only():
+    rng = np.random.default_rng(6)
+    a, b = (rng.random((2, 300)) < 0.8).astype(float), (rng.random((2, 300)) < 0.75).astype(float)
+    single, wider = paired.compare(a[0], b[0]), paired.compare(a[0], b[0], seed_spread=0.016)
+    half, wide = (single.high - single.low) / 2, (wider.high - wider.low) / 2
+    assert wide == pytest.approx(math.hypot(half, paired.NORMAL * math.sqrt(2) * 0.016))
+    assert wider.difference == single.difference and wider.p > single.p
+    assert paired.compare(a, b, seed_spread=0.016) == paired.compare(a, b)
