@@ -85,7 +85,8 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
     hits = {name: [by_name[name] for by_name in every if by_name[name]] for name in COLUMNS}
     top = best.compare_texts(hits)
     shares = {column: top.shares[name] for name, column in COLUMNS.items()}
-    gain = compare(*([float(np.mean(x)) for x in hits[name]] for name in ("reader", "best-guess")))
+    ours, other = ([float(np.mean(x)) for x in hits[name]] for name in ("reader", "best-guess"))
+    gain = compare(ours, other)
     return ReaderRow(
         data=data,
         mechanism=m.name,
