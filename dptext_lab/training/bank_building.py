@@ -132,10 +132,18 @@ def build_bank(
 ) -> BankAbout:
     """Encode sentences and write them as a bank.
 
-    Parameters ---------- gathered The result of :func:`gather`. out A new or empty folder, or one with an interrupted
-    build of the same sentences, which continues. title, origin, licence As in
-    :class:`~dptext_core.words.bank.BankAbout`. steps Steps of a coordinate from 0 to 1. task Receives the number of
-    encoded sentences; stops between parts.
+    Parameters
+    ----------
+    gathered
+        The result of :func:`gather`.
+    out
+        A new or empty folder, or one with an interrupted build of the same sentences, which continues.
+    title, origin, licence
+        As in :class:`~dptext_core.words.bank.BankAbout`.
+    steps
+        Steps of a coordinate from 0 to 1.
+    task
+        Receives the number of encoded sentences; stops between parts.
 
     Returns
     -------
