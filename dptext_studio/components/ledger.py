@@ -10,6 +10,7 @@ import dptext_core as dpt
 from dptext_core.measure.ledger import Ledger
 from dptext_core.measure.ledger_entries import HOLDS, LedgerEntry
 from dptext_core.privacy.numbers import bound
+from dptext_core.support.checks import pluralize
 
 from ..server import sessions
 from ..server.session import session
@@ -108,7 +109,7 @@ def _totals(row: Sequence[LedgerEntry]) -> str:
 
 
 def _note(row: Sequence[LedgerEntry]) -> str:
-    said = [f"{rows:,} rows"] if (rows := max(e.rows for e in row)) else []
+    said = [pluralize(rows, "row")] if (rows := max(e.rows for e in row)) else []
     if any(e.seeded for e in row):
         said.append("seeded, not private")
     elif any(e.notion == "none" for e in row):

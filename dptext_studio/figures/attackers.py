@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dptext_core.errors import InputError
+from dptext_core.support.checks import pluralize
 
 from .theme import DARK, LIGHT, PAD, Plot, epsilon_ticks, escape, layout, line_style, with_hover
 
@@ -35,7 +36,7 @@ def query_figure(
         n = np.array(curve.n)
         lost = np.isinf(n)
         any_never |= bool(lost.any())
-        said = ["never" if gone else f"about {v:,.0f} answers" for v, gone in zip(n, lost, strict=True)]
+        said = ["never" if gone else f"about {pluralize(round(v), 'answer')}" for v, gone in zip(n, lost, strict=True)]
         figure.add_scatter(
             x=curve.epsilons,
             y=np.where(lost, never, n),

@@ -28,7 +28,7 @@ POINTS = 41
 #: Above this, nobody notices a ceiling.
 CERTAIN = 0.9995
 #: What the marks of a release mean.
-MARKS = {"secret": "in the place of the secret word", "changed": "another replaced word"}
+MARKS = {"secret": "replaces the secret word", "changed": "another replaced word"}
 
 
 @lru_cache(maxsize=8)

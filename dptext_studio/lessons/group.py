@@ -61,11 +61,12 @@ class Group(Lesson):
         result, view = _result(value), group(value)
         names = [w for w in view.crowd if w.lower() != WORD]
         shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        others = f"{pluralize(len(names), 'word')}: {shown}" if names else "no word"
         return (
             Bars(
                 f"What replaces “{WORD}” at {epsilon_text(EPSILON)}", likely(result.distribution(0)), 1.0
             ),
-            Facts((), ((f"“{WORD}” shares this set with", f"{len(names)} words: {shown}" if names else "no word"),)),
+            Facts((), ((f"“{WORD}” shares this set with", others),)),
         )
 
     def ask(self, value: Any) -> Question:

@@ -2,7 +2,7 @@
 
 A room is a word in the address that a teacher hands out. The host of a room has its key: only the host decides what the
 class sees, reveals the counts of a question, and closes the room. A room is deleted when its host closes it, with the
-server, or at the next request for a room some hours after its last use.
+server, or at the next request for a room ``KEPT`` seconds after its last use.
 """
 
 from __future__ import annotations

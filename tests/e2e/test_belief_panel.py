@@ -88,7 +88,7 @@ def test_a_drag_moves_the_belief_without_the_server_and_nothing_else(open_once: 
     page.get_by_label("Alternatives, separated by commas").press("Enter")
     page.locator(".strip .word-name", has_text="o6").wait_for(timeout=LONG)
     assert bars_of(page) == ["heart", *(f"o{k}" for k in range(7))]
-    assert page.locator(".strip .remark").inner_text().startswith("The first 7 are used.")
+    assert page.locator(".strip .remark").inner_text().startswith("The first 7 alternatives are used.")
     seen.assert_clean()
 
 

@@ -34,8 +34,9 @@ def test_a_kept_word_is_named_and_doubt_about_it_explained():
 
 def test_words_that_are_always_replaced_are_not_counted_as_unchanged():
     always, sampled = {"drawn": True, "src": -1}, {"drawn": True, "src": 3}
-    said = [call("countedWords", t, 0, len(t)) for t in ([always], [always, always], [always, sampled], [])]
-    assert said == ["1 word replaced", "2 words replaced", "0 of 2 words unchanged", "0 of 0 words unchanged"]
+    said = [call("countedWords", t, 0, len(t)) for t in ([always], [always, always], [sampled], [always, sampled], [])]
+    assert said[:2] == ["1 word replaced", "2 words replaced"]
+    assert said[2:] == ["0 of 1 word unchanged", "0 of 2 words unchanged", "0 of 0 words unchanged"]
 
 
 def test_a_gauge_without_a_certainty_says_what_to_do():

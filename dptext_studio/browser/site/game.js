@@ -112,7 +112,7 @@ function end() {
   get("play").hidden = true;
   get("end").hidden = false;
   document.querySelector(".g-head")?.setAttribute("hidden", "");
-  get("scored").textContent = `Right guesses in ${score.rounds} rounds`;
+  get("scored").textContent = `Right guesses in ${score.rounds} ${score.rounds === 1 ? "round" : "rounds"}`;
   /** @type {[string, number, string][]} */
   const board = [["You", score.players, "g-you"], ["Optimal reader", score.reader, ""], ["Blind guessing", score.chance, ""]];
   board.sort((a, b) => b[1] - a[1]);

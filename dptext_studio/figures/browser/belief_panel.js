@@ -299,7 +299,7 @@ class BeliefPanel {
     const token = at === undefined ? null : strip.tokens[at];
     const released = token ? (token.drawn ? token.shown[token.at] : token.now) : "";
     const text = strip.aligned ? "" : strip.plainText();
-    const first = told.first ? `The first ${told.first} are used. ` : "";
+    const first = told.first ? `The first ${told.first} alternatives are used. ` : "";
     put(ui.remark, first + remark(told, found, { released, copied: token?.a === "keep", text }));
   }
 

@@ -62,7 +62,7 @@ class StripAttack {
   keySaid(found) {
     if (found) {
       const more = found.pending ? " Others are still guessing." : "";
-      return ["recovered", `${found.right.length} of ${found.of} words. ${GUESSER[found.name] ?? `By “${found.name}”.`}${more}`];
+      return ["recovered", `${found.right.length} of ${found.of} ${found.of === 1 ? "word" : "words"}. ${GUESSER[found.name] ?? `By “${found.name}”.`}${more}`];
     }
     if (this.guessing) return ["attack", this.guesses?.why && !this.dragging ? this.guesses.why : "Release the slider to attack this text."];
     return ["orange", this.aligned ? "= replaced" : "= sampled"];

@@ -63,7 +63,7 @@ class StripInspector {
       keep: !this.aligned ? `not sampled${t.why ? `: ${t.why}` : ""}.` : `kept as it is${t.why ? `: ${t.why}` : ""}. It is visible to everyone.`,
       delete: `deleted${t.why ? `: ${t.why}` : ""}. The rewritten text has no word here.`,
       insert: this.aligned
-        ? `added by the mechanism${t.why ? `: ${t.why}` : ""}. This word was added, so it hides no word of your text.`
+        ? `added by the mechanism${t.why ? `: ${t.why}` : ""}. It hides no word of your text.`
         : `sampled given your text${this.data.live ? "" : " and the tokens before it"}. It does not belong to a single word of your text.`,
       replace: t.a === "replace" ? this.noteOnDrawn(t) : "",
     }[t.a] + (t.draws ? this.noteOnDraws(t) : "");

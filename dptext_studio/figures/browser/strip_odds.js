@@ -47,7 +47,7 @@ class StripOdds {
 // Why no ε gives this certainty. found: from matchCertainty.
 function unmatched(found, certainty) {
   if (!found) return "no certainty is known here.";
-  if (found.low > certainty) return `never below ${share(found.low)} here.`;
-  if (found.high < certainty) return `never above ${share(found.high)} here.`;
+  if (found.low > certainty) return `the lowest here is ${share(found.low)}.`;
+  if (found.high < certainty) return `the highest here is ${share(found.high)}.`;
   return `the nearest here is ${share(found.p)}.`;
 }

@@ -327,5 +327,5 @@ function matchCertainty(belief, epsilons, target) {
 // How many of the sampled words are unchanged; if none can be, how many are replaced.
 function countedWords(tokens, same, many, write = String) {
   if (many && !tokens.some((t) => t.drawn && t.src >= 0)) return `${write(many)} ${many === 1 ? "word" : "words"} replaced`;
-  return `${write(same)} of ${write(many)} words unchanged`;
+  return `${write(same)} of ${write(many)} ${many === 1 ? "word" : "words"} unchanged`;
 }

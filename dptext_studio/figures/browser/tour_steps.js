@@ -19,7 +19,7 @@ const TOUR_STEPS = [
   {
     title: "So flip coins: choose the word at random.",
     say: "We take out “heart” and pick a word at random. Now think of a neighbour whose note says “lung”. " +
-      "Her note could have produced the same word, almost as often.",
+      "That note could have produced the same word, almost as often.",
     bar: "The note with one word sampled at random",
     take: "Differential privacy limits the odds: one word never proves which note it came from.",
   },

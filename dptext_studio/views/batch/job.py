@@ -7,6 +7,7 @@ import time
 import streamlit as st
 
 import dptext_core as dpt
+from dptext_core.support.checks import pluralize
 from dptext_studio.server import batch as core
 
 from ...components import ledger
@@ -24,7 +25,8 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
     mine = session()
     work = mine.at("batch_all")
     top, away = st.columns([4, 1], vertical_alignment="center")
-    top.markdown(f"**{literal(upload.file)}** · {upload.count:,} rows · {literal(str(batch.mechanism.title))}")
+    rows = pluralize(upload.count, "row")
+    top.markdown(f"**{literal(upload.file)}** · {rows} · {literal(str(batch.mechanism.title))}")
     if upload.code:
         away.button("Another file", key="batch_away", on_click=leave_job, icon=":material/close:", width="stretch")
         code_box(upload)
@@ -44,7 +46,7 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
         return
     if work.error is not None and work.result is None:
         said = work.failure_text(
-            f"Stopped after {batch.written:,} of {upload.count:,} rows. The finished rows are complete."
+            f"Stopped after {batch.written:,} of {rows}. The finished rows are complete."
         )
         (st.warning if isinstance(work.error, dpt.Cancelled) else st.error)(literal(said))
         # Finished rows remain viewable: reading them replaces the stopped task.
@@ -73,9 +75,9 @@ def progress_text(running: Job) -> str:
     if not of:
         return f"{running.label} …"
     if done >= of:
-        return f"All {of:,} rows are written. Computing the guarantee and the changes …"
+        return f"{pluralize(of, 'row')} written. Computing the guarantee and the changes …"
     left = running.seconds_left
-    return f"{done:,} of {of:,} rows" + (f" · about {duration_text(left)} left" if left is not None else "")
+    return f"{done:,} of {pluralize(of, 'row')}" + (f" · about {duration_text(left)} left" if left is not None else "")
 
 
 def code_box(upload: Upload) -> None:
@@ -86,7 +88,7 @@ def code_box(upload: Upload) -> None:
             st.markdown("**Your job code.** It is not stored, so copy it now.")
             st.code(upload.code, language=None)
             st.caption(
-                "Enter it on this page in any browser to return. File and results are deleted on "
+                "Enter it on this page in any browser to return. The file and results are deleted on "
                 f"{time.strftime('%d %B at %H:%M', time.gmtime(upload.expires))} (UTC)."
             )
         right.button(
@@ -103,7 +105,7 @@ def code_box(upload: Upload) -> None:
 def resume_controls(upload: Upload, batch: core.Batch) -> None:
     """Offer to resume a stopped job, or to restart it if its draws cover all rows together."""
     if session().at("batch_all").error is None:  # opened with its code
-        st.caption(f"{batch.written:,} of {upload.count:,} rows are done.")
+        st.caption(f"Done: {batch.written:,} of {pluralize(upload.count, 'row')}.")
     if batch.mechanism.shares_draws and batch.written:
         st.info(
             "This strategy draws for all rows together, and its random key was deleted when the job stopped. The job "

@@ -24,7 +24,7 @@ def main() -> None:
     upload = mine.upload
     if upload is not None and not upload.folder.is_dir():
         mine.upload = upload = None
-        st.warning("This job has ended and its files were deleted.")
+        st.warning("This job has ended and its files were deleted. Choose a file.")
     if upload is None:
         choose_data()
     elif upload.batch is None:

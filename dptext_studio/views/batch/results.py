@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dptext_core.measure.metrics.registry import measure
+from dptext_core.support.checks import pluralize
 from dptext_studio.server import batch as core
 
 from ...components import identifier_table
@@ -12,6 +13,11 @@ from ...components.text import literal
 from ...server.session import session
 from .downloads import download_boxes
 from .rows import number_list, row_browser
+
+#: Explanations of measures that benchmarks compute over a whole set, and this page as a mean over rows.
+OF_ROWS = {
+    "bleu": "Word sequences in common, 0 to 100: the mean over {rows}. A change of capital letters lowers the score."
+}
 
 
 def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> None:
@@ -71,9 +77,9 @@ def remaining_identifiers(found: core.BatchSummary) -> None:
     if not left.num_searched:
         return
     of = (
-        f"{left.num_searched:,} rows"
+        pluralize(left.num_searched, "row")
         if left.num_searched + found.promise["errors"] == found.rows
-        else f"{left.num_searched:,} evenly spaced rows"
+        else pluralize(left.num_searched, "evenly spaced row")
     )
     rules = "Simple rules find these; they miss some words and flag harmless ones."
     if not left.rows:
@@ -96,9 +102,9 @@ def measures_view(batch: core.Batch, found: core.BatchSummary) -> None:
     known = {**found.measures, **(work.result or {})}
     for name, value in known.items():
         about = measure(name)
-        st.metric(
-            about.title, format(value["mean"], about.digits), help=f"{about.about} The mean over {value['n']:,} rows."
-        )
+        rows = pluralize(value["n"], "row")
+        explanation = OF_ROWS[name].format(rows=rows) if name in OF_ROWS else f"{about.about} The mean over {rows}."
+        st.metric(about.title, format(value["mean"], about.digits), help=explanation)
     if found.rows > core.MEASURED:
         st.caption(f"Measured on about {core.MEASURED:,} evenly spaced rows.")
     if busy:

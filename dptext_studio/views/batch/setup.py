@@ -55,7 +55,7 @@ def file_setup(upload: Upload) -> None:
             upload.look = None
         elif work.result is not None:
             upload.look, upload.count = work.result, work.result.count
-        rows = f" · {upload.count:,} rows" if upload.look else ""
+        rows = f" · {pluralize(upload.count, 'row')}" if upload.look else ""
         if upload.look and upload.look.unread:
             rows += f", {upload.look.unread:,} broken"
         head.markdown(f"**{literal(upload.file)}**{rows}")

@@ -322,8 +322,8 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
             judge = f" Measured by {m.judge}." if m.judge else ""
             st.markdown(f"**{literal(metric_title(name))}**: {literal(m.about + better + judge)}")
         st.markdown(
-            "Bars are 95% intervals over test texts and seeds; each seed trains on different texts. Speed bars "
-            "show the minimum and maximum over seeds. N_w, S_w, the Bayes-optimal guess and the 100 answers are "
+            "Bars are 95% intervals over test texts and seeds; each seed uses different training texts. Speed "
+            "bars show the minimum and maximum over seeds. N_w, S_w, the Bayes-optimal guess and the 100 answers are "
             "computed once per setting from exact probabilities; their bars are over words. If stop words are kept, "
             "more of a text is unchanged than N_w shows. Utility: a classifier is trained and tested on rewritten "
             "texts. *Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
@@ -372,7 +372,7 @@ def captions(data: str, names: list[str], kept: str, x: str, ours: Sequence[curv
         st.caption(note)
     if x != "epsilon":
         st.caption(
-            "N_w and the attackers count content words, including unknown words in clear. SanText and CusText (main "
+            "N_w and the attackers count content words, including kept unknown words. SanText and CusText (main "
             "results) also replace stop words; the others keep them."
         )
     if x != "epsilon" and curves.paper_series(data, kept, names):

@@ -83,7 +83,7 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
             help="Each mechanism gets the ε at which N_w has this value, over the words that all mechanisms replace."
             if mode == "n_w"
             else "Each mechanism gets the ε at which the attacker recovers this share, among the words that "
-                 "all mechanisms replace. This takes half a minute, or some minutes for language models.",
+                 "all mechanisms replace. This takes half a minute, or a few minutes for language models.",
         )
         return mode, share / 100
     drafts = [s for s in drafts if dpt.mechanism_class(s.mechanism).uses_epsilon] or drafts

@@ -10,6 +10,7 @@ import streamlit as st
 from dptext_core.measure import trade_off, trade_off_advice
 from dptext_core.measure.trade_off import TradeOffPoint
 from dptext_core.measure.trade_off_advice import Advice
+from dptext_core.support.checks import pluralize
 
 from ... import figures
 from ...components import address, hidden_controls
@@ -117,10 +118,9 @@ def advice_text(advice: Advice, live: bool, early: bool) -> None:
         st.markdown(literal(doubt))
     if not advice.points:
         return
-    one = advice.draws == 1
     st.caption(
-        f"This is based only on your text, with {advice.points:,} points{' so far' if live else ''} and "
-        f"{advice.draws:,} {'draw' if one else 'draws'} at each. The best of many points looks "
+        f"This is based only on your text, with {pluralize(advice.points, 'point')}{' so far' if live else ''} and "
+        f"{pluralize(advice.draws, 'draw')} at each. The best of many points looks "
         "better than it is, so redraw to check it. The guarantee for one ε differs between mechanisms."
     )
     if advice.best is None:

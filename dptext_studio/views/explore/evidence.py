@@ -68,7 +68,8 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
         message = f"Measured with {setting}." + (
             f" These differ from yours: {'; '.join(other)}." if other else " You use the same settings."
         )
-        st.caption(literal(f"{message} Stop words there: {bundled.about.get('stopwords', 'the default list')}."))
+        stop_words = bundled.about.get("stopwords", "the default stop words")
+        st.caption(literal(f"{message} The measurement used {stop_words}."))
 
 
 def of_text(result: dpt.RewriteResult, metric: str) -> float | None:

@@ -60,15 +60,15 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
         )
     else:
         public = "**What is public?** Word frequencies in other people's texts. These are the proposal."
-    moves = "It shifts the proposal towards words that are close to yours, as without a public prior."
+    moves = "It shifts the proposal towards words close to yours, as it would without a public prior."
     if promise.notion == "pure":
         moves = "It changes the proposed weight of each word by a factor of at most e^(ε/2)."
     return (
         f"{public} This is the same for every private text that the guarantee compares, so it reveals nothing about "
         f"yours.\n\n**What does your text do?** {moves} At small ε, your text has almost no influence, so words are "
         "sampled from the proposal. Without a prior, all words would be about equally likely.\n\n**What does the "
-        "prior not do?** It does not preserve more meaning at equal N_w, because a fitting word is not a similar word. "
-        "Words that the model finds likely are also easy to guess."
+        "prior not do?** It does not preserve more meaning at equal N_w, because a fitting word need not be a similar "
+        "word. Words that the model finds likely are also easy to guess."
     )
 
 

@@ -41,7 +41,7 @@ def certainty_question() -> None:
             chart(figure, key="certainty_board", alt=f"{sentence} “Rows” has all numbers.")
         st.caption(
             "The reader knows the mechanism, ε and every word but one. Guessing among 8 words is right 12.5% of the "
-            "time. Bars: 95% intervals, including the error of the certainty."
+            "time. Bars: 95% intervals, including the error of the estimated certainty."
         )
     with st.expander("Rows", key="certainty_rows", on_change="rerun") as opened:
         if opened.open:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from dptext_core.support.checks import pluralize
 from dptext_lab.findings import (
     CONTRADICTED,
     INCONCLUSIVE,
@@ -86,7 +87,8 @@ def detail(finding: ClaimFinding, whole: results.Results) -> None:
         drawn = of.look(Runs(whole.rows, whole.gates)).drawn
         figure = getattr(figures, finding.figure)(drawn, dark=dark())
         chart(figure, key=f"found_{finding.figure}_figure", alt=f"Figure for the claim: {of.claim}")
-    if finding.rows and st.toggle(f"Show the {finding.rows:,} rows behind it", key=f"found_rows_{finding.name}"):
+    rows = pluralize(finding.rows, "row")
+    if finding.rows and st.toggle(f"Show the {rows} behind it", key=f"found_rows_{finding.name}"):
         st.dataframe(tables.listing(of.look(Runs(whole.rows, whole.gates))), hide_index=True)
 
 

@@ -75,7 +75,7 @@ def many_texts() -> None:
         authors_sentence(rows),
         f"One data set of {first.authors} authors, one seed. With {most} texts, the 95% intervals over authors are "
         f"up to ± {100 * wide:.0f} percentage points. Each value is for the stronger of two attackers. Always naming "
-        f"one author is right {one:.0%} of the time for one text and {many:.0%} for {most}.",
+        f"the most frequent author is right {one:.0%} of the time for one text and {many:.0%} for {most}.",
         figures.authors(rows, dark=dark()),
         [dataclasses.asdict(r) for r in rows],
     )
@@ -116,7 +116,7 @@ def papers_claims(findings: Sequence[ClaimFinding]) -> None:
         "claims",
         "Do the papers' claims hold here?",
         f"Of {len(of_papers)} claims in papers, our runs replicate {counts[REPLICATED]} and contradict "
-        f"{counts[CONTRADICTED]}. {counts[INCONCLUSIVE]} are inconclusive, {counts[NOT_COMPARABLE]} not comparable."
+        f"{counts[CONTRADICTED]}. {counts[INCONCLUSIVE]} are inconclusive and {counts[NOT_COMPARABLE]} not comparable."
         + missing,
         "Differences count if they are significant (Holm, 5%) and large enough to matter. Our models and data differ "
         "from the papers', so a verdict is about the direction of an effect.",

@@ -114,8 +114,8 @@ def measured_panel() -> None:
         return
     st.caption(
         "An intent classifier is trained on rewritten sentences and tested on original ones. A model pre-trained on "
-        "the same sentences preserves their intents, without noise or at large ε. Otherwise it writes in the style "
-        "and words of its own set."
+        "the same sentences preserves their intents, without noise or at large ε. Other models write in the style "
+        "and words of their own set."
     )
     chart(
         figure_of(study, dark=dark()),

@@ -133,7 +133,7 @@ def pages_to_print() -> None:
         on_click="ignore",
         holds="nothing",
         help="All lessons with their figures and questions, without answers: one file, to print from a browser. It "
-        "takes some seconds.",
+        "takes a few seconds.",
     )
     download.button(
         "Download the solutions",
@@ -144,7 +144,7 @@ def pages_to_print() -> None:
         key="learn_solutions",
         on_click="ignore",
         holds="nothing",
-        help="Keep this file to yourself. It takes some seconds.",
+        help="Keep this file to yourself. It takes a few seconds.",
     )
     st.caption(
         literal(

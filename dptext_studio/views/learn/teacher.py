@@ -8,7 +8,7 @@ import streamlit as st
 
 from ...components.drawing import drawing
 from ...lessons import COURSE, LESSONS, Facts, Lesson
-from ...server.votes import VOTES
+from ...server.votes import KEPT, VOTES
 from . import classroom
 from .learning import CLOSED, Learning, learning
 from .presenter import start_presenting
@@ -95,7 +95,7 @@ def _session(lesson: Lesson, value: Any, mine: Learning) -> None:
         key="learn_counts",
         on_change=start_counting,
         help="Opens an address for your class and counts answers without names or texts. Counts are hidden until you "
-        "show them, and deleted after some hours or when you switch this off.",
+        f"show them, and deleted after {KEPT / 3600:.0f} hours without use or when you switch this off.",
     )
     if mine.room and not VOTES.is_open(mine.room):
         st.warning(f"{CLOSED} Switch counting off and on for a new address.")
