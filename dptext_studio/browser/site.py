@@ -65,8 +65,8 @@ POLICY = (
 #: Replaces an example's problem if the text is the visitor's own.
 OWN_TEXT = "Choose a word to protect."
 NOTES = (
-    "The randomness comes from your browser's cryptographic generator. Every word is sampled in float64 over its "
-    "full range, so improbable words remain possible.",
+    "The randomness comes from your browser's cryptographic generator. Every word is sampled over the full range of "
+    "float64, so improbable words remain possible.",
     "The language model is the same as in the full program, computed in float32. Only the sentence encoder has "
     "weights rounded to 8 bits; the guarantee is the same.",
     "The reader's certainty is exact for the sampled distributions. With a public prior, it is interpolated while "

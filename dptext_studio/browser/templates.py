@@ -115,7 +115,9 @@ def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
     guarantee = mechanism.guarantee(_DRAWN)
     allowing = _allowing(mechanism)
     if guarantee.metric != mechanism.replace(epsilon=_OTHER_EPSILON).guarantee(_DRAWN).metric:
-        raise ValueError(f"The metric of {mechanism.title} depends on ε. Leave it out of the browser edition.")
+        raise ValueError(
+            f"The metric of {mechanism.title} depends on ε. Leave this mechanism out of the browser edition."
+        )
     return {
         "axis": list(mechanism.epsilon_range(mechanism.setting.options)),
         "limits": [of_epsilon.min, min(of_epsilon.max or math.inf, mechanism.max_epsilon)],

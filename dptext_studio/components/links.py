@@ -92,7 +92,7 @@ def from_query(
 ) -> tuple[Setting | None, str | None]:
     """Return (setting, None) for an address, (None, error) if it is invalid, and (None, None) if it has no setting."""
     if "mechanism" not in params:
-        return None, f"{refused}: it has an ε but no mechanism. Add one." if "epsilon" in params else None
+        return None, f"{refused}: it has an ε but no mechanism. Add a mechanism." if "epsilon" in params else None
     name = params["mechanism"]
     try:
         fields = _fields(name)

@@ -247,7 +247,7 @@ def _card(spec: MechanismSpec, pages: Sequence[Page], titles: dict[str, Example]
     still = (
         ""
         if any(p.draggable for p in pages)
-        else " The page shows one ε, because another ε needs a new pass of the model."
+        else " Each page shows one ε, because another ε needs a new pass of the model."
     )
     return (
         f'<section class="p-card" id="{html.escape(spec.name)}"><h3>{html.escape(spec.title)}</h3>'

@@ -17,7 +17,8 @@ from .parts import mechanism_of, promise, reproduction, setting
 
 PRIVATE = "This file shows the original words. Do not publish it for a private text."
 _DRAG = (
-    "Drag ε to the left for more privacy, to the right to approach the original. Click a word to see its candidates."
+    "Drag ε to the left for more privacy, or to the right to approach the original. Click a word to see its "
+    "candidates."
 )
 _STAY = "Click a word to see its candidates."
 _WHOLE = "This mechanism writes whole texts, so words have no distribution. Choose another mechanism."

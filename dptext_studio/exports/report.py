@@ -97,5 +97,5 @@ def _unchanged_share(result: RewriteResult) -> str:
             chances[step.original] = max(chances.get(step.original, 0.0), result.distribution(k).p_keep())
     rows = sorted(chances.items(), key=lambda row: -row[1])
     which = "Probability that a word of this text is unchanged"
-    which += f": the {MOST} most likely of {len(rows):,} words." if len(rows) > MOST else "."
+    which += f": the {MOST} largest of {len(rows):,}." if len(rows) > MOST else "."
     return svg.bars(rows[:MOST], which) if rows else ""

@@ -102,7 +102,8 @@ def _check(found: Mapping[str, Any], name: str) -> SavedSession:
         raise InputError(f"{name} has no valid list of options. Save the session again.")
     for option, value in options.items():
         if not isinstance(value, str) or len(value) > MAX_OPTION or len(option) > 200:
-            raise InputError(f"{name} has an option {shorten_repr(option)} that is not text. Save the session again.")
+            bad = f"an option {shorten_repr(option)} whose value is not valid text"
+            raise InputError(f"{name} has {bad}. Save the session again.")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) > MAX_SEED):
         raise InputError(f"{name} has a seed that is not a valid whole number. Save the session again.")
     if text is not None:

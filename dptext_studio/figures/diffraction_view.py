@@ -179,7 +179,7 @@ def _candidate(
     if inside:
         where = hood.at(k)
         assert where is not None
-        chance = "chance " + percent(hood.probs[where])
+        chance = "probability " + percent(hood.probs[where])
     symbol = "circle" if inside else "triangle-right" if k > 0 else "triangle-left"
     hover = [escape(hood.candidate), _distance(k), chance]
     return at, base, symbol, ring if chosen else "rgba(0,0,0,0)", ring, hover

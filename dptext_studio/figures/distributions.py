@@ -34,7 +34,7 @@ def logit_histogram(
         y=counts,
         width=float(edges[1] - edges[0]),
         marker={"color": colours["bar"], "line": {"width": 0}},
-        hovertemplate="score %{x:.1f}: %{y:,} words<extra></extra>",
+        hovertemplate="score %{x:.1f}, words: %{y:,}<extra></extra>",
     )
     figure.add_vrect(
         x0=clip_min, x1=clip_max, fillcolor=colours["keep"], opacity=0.10, line={"width": 0}, layer="below"

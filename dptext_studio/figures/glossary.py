@@ -13,7 +13,7 @@ _SAID = {
     "clipping": "The model's scores are clipped to this range: a narrow one makes good words more likely but gives "
                 "the best ones equal scores.",
     "advantage": "True-positive rate minus false-positive rate of a classifier that recognises the first text. "
-                 "0 is guessing, 1 is always right.",
+                 "0 is guessing; 1 is always right.",
     "ε at least": "A lower bound on ε between these two texts, with 95% confidence. This is a measurement, not a "
                   "guarantee.",
     "detectable ε": "The largest lower bound that this number of rewrites can show for any mechanism.",

@@ -21,7 +21,7 @@ def verdicts(counts: Mapping[str, int], *, dark: bool = False) -> Plot:
         orientation="h",
         text=[str(n) for n in counts.values()],
         marker={"color": colours["keep"]},
-        hovertemplate="%{x} claims<extra></extra>",
+        hovertemplate="claims: %{x}<extra></extra>",
     )
     layout(figure, colours, LINE * len(names) + AXIS)
     soft = {"color": colours["soft"], "size": 13}

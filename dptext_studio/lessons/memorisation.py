@@ -82,7 +82,7 @@ class Memorisation(Lesson):
             bin_of(share, (0.01, 0.1)),
             (
                 f"Without noise, {percent(share)} of the rewrites of {name} repeat a training sentence word for word. "
-                f"At ε = 1000 it is {percent(noisy[value, value])}. These are bundled measurements.",
+                f"At ε = 1000, {percent(noisy[value, value])} do. These are bundled measurements.",
             ),
             (
                 "A network often repeats training sentences for similar inputs, and almost never for others. But it "

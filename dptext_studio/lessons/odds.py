@@ -45,8 +45,8 @@ class Odds(Lesson):
     def ask(self, value: Any) -> Question:
         options = (DOUBTFUL, most_certain(DOUBTFUL, value), most_certain(EVEN, value))
         return Question(
-            f"Another reader starts at {percent(DOUBTFUL)}. How sure can this reader be at most, after one release "
-            f"at {epsilon_text(value)}?",
+            f"Another reader starts at {percent(DOUBTFUL)}. How sure can this reader become after one release at "
+            f"{epsilon_text(value)}?",
             tuple(map(percent, options)),
         )
 

@@ -25,7 +25,8 @@ MEANING = {
 }
 REPLIES = {
     REPLICATED: "That takes significant differences in at least half of the comparisons.",
-    CONTRADICTED: "That takes significant differences in the other direction. Missing evidence does not contradict it.",
+    CONTRADICTED: "That takes significant differences in the other direction, or effects that are shown to be too "
+                  "small. Missing evidence does not contradict it.",
     INCONCLUSIVE: "More texts would not change this. Look at what was compared, and how far apart the numbers are.",
     NOT_COMPARABLE: "Here the paper's quantity was measured, so its claim can be tested.",
 }

@@ -75,7 +75,7 @@ class Redaction(Lesson):
         words = (example_text.WORD, *OTHERS)
         return Question(
             f"A reader knows that the brother's illness was one of {len(words)}: {', '.join(words[:-1])} or "
-            f"{words[-1]} disease. How sure is the reader after this note?",
+            f"{words[-1]} disease. How sure is the reader after reading this note?",
             (f"{percent(1 / len(words))}: no better than guessing", "About half", "Completely sure"),
         )
 

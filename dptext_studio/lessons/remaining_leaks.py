@@ -51,7 +51,7 @@ class RemainingLeaks(Lesson):
         "A guarantee says what it covers. What it does not cover can be read in the release.",
         "Here is the doctor's note as it would be released. At first sight, it looks safe.",
     )
-    task = "Choose an ε and read it as a stranger would: what do you learn?"
+    task = "Choose an ε. As a stranger, what do you learn from the text?"
     take_home = "Kept words, length and punctuation are not protected, at any ε."
     num_beside_figure = 1
     across = True

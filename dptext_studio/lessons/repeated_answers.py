@@ -94,8 +94,8 @@ class RepeatedAnswers(Lesson):
             f"right after {MANY} answers, each with fresh noise?",
             (
                 "Not much more often: each answer keeps its guarantee.",
-                "More often, but in less than three of four cases.",
-                "In three of four cases or more.",
+                "More often, but less than 75% of the time.",
+                "At least 75% of the time.",
             ),
         )
 
@@ -115,7 +115,8 @@ class RepeatedAnswers(Lesson):
             (
                 "Each answer keeps its own guarantee. Together they have the guarantee of one answer with the sum of "
                 "their ε. So rewrite a text once, and give that one answer to everybody who asks.",
-                "Sampling several and choosing the best one spends ε too, because the choice depends on all of them.",
+                "Sampling several answers and choosing the best one spends ε too, because the choice depends on all of "
+                "them.",
             ),
             (
                 Bars("How often the optimal guess is right", rows, top=1.0),

@@ -68,7 +68,7 @@ class Temperature(Lesson):
             (
                 "It grows: fewer scores are clipped.",
                 "It falls: the temperature doubles.",
-                "It is the same: ε decides.",
+                "It does not change: ε decides.",
             ),
         )
 

@@ -120,6 +120,6 @@ class Vectors(Lesson):
             (
                 f"That is the limit for two words at distance 1. These two are {least:.2f} apart.",
                 "The limit multiplies ε by the distance of the two words.",
-                "The limit is a number for every pair: multiply ε by the distance.",
+                "Every pair has a finite limit: multiply ε by the distance.",
             ),
         )

@@ -369,7 +369,7 @@ class Batch(Private):
         )
         return (
             "The guarantee of a row covers only its text. It holds even against somebody who knows all other rows.",
-            "For a person who wrote several rows, the ε of these rows add up, which is a weaker guarantee.",
+            "For a person who wrote several rows, the ε of these rows add up, so the guarantee is weaker.",
             same,
         )
 

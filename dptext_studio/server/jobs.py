@@ -33,7 +33,7 @@ ENOUGH_SHARE, ENOUGH_SECONDS = 0.1, 20.0
 POLL_SECONDS = 0.05
 #: Seconds after which a task that has not queued yet checks if it is still needed.
 DELAY_SECONDS = 0.5
-GONE = "The connection to this page was lost for a few seconds, so the task was stopped. Start it again for the result."
+GONE = "The connection to this page was lost for a few seconds, so the task was stopped. Start it again."
 
 
 MANY = (

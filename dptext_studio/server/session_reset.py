@@ -23,11 +23,11 @@ KEPT = (
         "in the memory of this tab",
         "it is closed or reloaded",
     ),
-    ("The number of the tour's step", "in the storage of this tab", "the tour ends, or the tab is closed"),
+    ("Your step in the tour", "in the storage of this tab", "the tour ends, or the tab is closed"),
     (
         "Light or dark mode and the width of the sidebar",
         "in the storage of the browser, by Streamlit",
-        "its data are cleared",
+        "you clear the storage",
     ),
     ("A token that prevents forged requests", "in a cookie, by Streamlit", "the browser is closed"),
     ("What you download or copy", "on your disk and in your clipboard", "you delete it, because this page cannot"),
