@@ -14,6 +14,7 @@ import numpy as np
 
 from ..privacy.guarantee import Guarantee
 from ..privacy.numbers import number
+from ..support.checks import pluralize
 from .checks import Subject
 from .exact import TOLERANCE
 from .free_draws import check_free_draws
@@ -249,8 +250,8 @@ def check_spent(st: Statement) -> str:
             continue
         if len(g.spent) != g.draws or _exceeds(max(g.spent), g.epsilon) or _exceeds(g.epsilon, max(g.spent)):
             message = (
-                f"For {name(t.text)}, {len(g.spent)} draws spend at most {max(g.spent):g}, but the guarantee counts "
-                f"{g.draws} draws of {g.epsilon:g}."
+                f"For {name(t.text)}, the field spent has {pluralize(len(g.spent), 'draw')} of at most "
+                f"ε = {max(g.spent):g}, but the guarantee counts {pluralize(g.draws, 'draw')} of ε = {g.epsilon:g}."
             )
             raise _field_breach("spent", t.text, message)
     if st.guarantee.notion != "approx":
@@ -302,7 +303,8 @@ def check_seeded(st: Statement) -> str:
     """Check that exactly the results with a seed are marked as seeded."""
     for t, r in st.results:
         if t.guarantee.seeded or r.guarantee.seeded != (r.seed is not None):
-            message = f"A rewrite of {name(t.text)} with the seed {r.seed} has seeded = {r.guarantee.seeded}."
+            seed = "without a seed" if r.seed is None else f"with the seed {r.seed}"
+            message = f"A rewrite of {name(t.text)} {seed} has seeded = {r.guarantee.seeded}."
             raise _field_breach("seeded", t.text, message)
     return ""
 

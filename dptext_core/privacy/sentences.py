@@ -74,7 +74,7 @@ _WITH = {
     ConditionKind.KEPT_TOKENS: "the same kept tokens in the same places",
     ConditionKind.UNKNOWN_WORDS: "unknown words in the same places",
     ConditionKind.BLOCKLISTED_WORDS: "blocklisted words in the same places",
-    ConditionKind.SPACING: "the same spaces and line ends between the tokens",
+    ConditionKind.SPACING: "the same spaces and line breaks",
     ConditionKind.CAPITALS: "capital letters at the beginning of the same words",
     ConditionKind.SENTENCE_COUNT: "the same number of sentences",
     ConditionKind.WORD_AND_MARK_COUNT: "the same number of words and marks",
@@ -204,7 +204,7 @@ _REASONS = {
     "ε = {nominal} is really {real}.",
     ReasonKind.FEW_OUTPUTS: "a word can only become one of its few nearest words, whose number is sampled "
     "independently of ε. So some outputs are practically impossible under one word and likely under another.{paper}",
-    ReasonKind.ANTONYM_FILTER: "the antonym filter makes the possible outputs depend on the private word, so some are "
+    ReasonKind.ANTONYM_FILTER: "the antonym filter makes the possible outputs depend on the private word. So some are "
     "possible under one text and impossible under another.",
     ReasonKind.UNFLAGGED_WORDS: "every word that the detector does not flag is released unchanged, and the detector "
     "misses some identifying words.",

@@ -87,7 +87,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def _worker_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags for more than one process."""
-    group = parser.add_argument_group("several processes, see docs/scale.md in the repository")
+    group = parser.add_argument_group("several processes (see docs/scale.md in the repository)")
     group.add_argument(
         "--engine",
         choices=("local", "ray"),
