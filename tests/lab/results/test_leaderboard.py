@@ -435,7 +435,7 @@ def test_points_that_were_run_as_the_results_were_have_no_fault(lines, against):
     ("change", "fault"),
     [
         (lambda x: [x[0], *x[1:3]], "fewer than 3 seeds"),
-        (lambda x: [*x, x[1]], "twice"),
+        (lambda x: [*x, x[1]], "Repeated points: 1, such as"),
         (lambda x: x[1:], "Unprotected text is missing"),
         (lambda x: [], "has no points"),
         (lambda x: [x[0], *(changed(y, mechanism="mine") for y in x[1:])], "mechanism 'mine' is unknown"),
