@@ -204,7 +204,7 @@ def check_draws(st: Statement) -> str:
     for t in st.texts:
         pieces = max((sum(u.is_sampled and u.epsilon > 0 for u in r.units) for r in t.results), default=0)
         if (need := max(t.least_draws, pieces)) > t.guarantee.draws:
-            message = f"{name(t.text)} takes {need} draws, but the guarantee counts {t.guarantee.draws}."
+            message = f"{name(t.text)} takes {pluralize(need, 'draw')}, but the guarantee counts {t.guarantee.draws}."
             raise _field_breach("draws", t.text, message)
     return ""
 
@@ -314,7 +314,7 @@ def _check_count(field: str, st: Statement) -> str:
     for t in st.texts:
         if (stated := getattr(t.guarantee, field)) != wanted:
             message = (
-                f"{wanted:,} words are on the blocklist, but the guarantee of {name(t.text)} says {stated:,}."
+                f"The blocklist has {pluralize(wanted, 'word')}, but the guarantee of {name(t.text)} says {stated:,}."
             )
             raise _field_breach(field, t.text, message)
     return ""

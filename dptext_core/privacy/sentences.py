@@ -157,7 +157,7 @@ _NOT_PROTECTED = {
     NotProtectedKind.TRAINING_TEXTS: "what the model was pre-trained on, from which it may repeat whole sentences",
     NotProtectedKind.SENTENCE_SLOTS: "that {count} {sentences} sampled, as you set",
     NotProtectedKind.SENTENCE_COUNT: "how many sentences your text has",
-    NotProtectedKind.TOKEN_LIMIT: "the limit of {count} tokens, which you set",
+    NotProtectedKind.TOKEN_LIMIT: "the limit of {count} {tokens}, which you set",
     NotProtectedKind.WORD_AND_MARK_COUNT: "how many words and marks your text has, which the length limit shows",
     NotProtectedKind.UNFLAGGED_WORDS: "every word that the detector does not flag, unchanged",
     NotProtectedKind.FLAGGED_PLACES: "{count} {places} that the detector flagged, with {types}",
@@ -173,6 +173,7 @@ def _agreement(parameters: Mapping[str, Any], one: bool) -> dict[str, str]:
     """Return nouns and verbs that agree with a count."""
     out = {"words": "word" if one else "words", "were": "was" if one else "were"}
     out |= {"places": "place", "types": "its type"} if one else {"places": "places", "types": "their types"}
+    out["tokens"] = "token" if one else "tokens"
     out["sentences"] = "sentence is" if one else "sentences are"
     if "reason" in parameters:
         out["kept"] = _KEPT[parameters["reason"]][not one]

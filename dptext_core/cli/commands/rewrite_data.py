@@ -21,7 +21,7 @@ from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
 from ...mechanisms.base import BATCH, Mechanism
 from ...support import plugins
-from ...support.checks import shorten_repr
+from ...support.checks import pluralize, shorten_repr
 from ...support.task import on_terminal
 from ...support.whole_files import sweep
 from ...text.visible import count_removed, removed_note
@@ -168,7 +168,7 @@ def run(args: argparse.Namespace) -> None:
         "seed": args.seed,
         "batch": args.batch,
         "measures": measures,
-        "task": on_terminal(f"rewriting {data.count:,} rows"),
+        "task": on_terminal(f"rewriting {pluralize(data.count, 'row')}"),
     }
     with explain_resume(args.out):
         if (workers := _workers(args)) is None:
