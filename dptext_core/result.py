@@ -59,7 +59,7 @@ class Trace(Private):
 
     def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
         """Return the channel and the noise of unit ``i``, which determine the result at every other ε."""
-        raise NoDistribution("This mechanism needs a new pass for another ε. Rewrite again.")
+        raise NoDistribution("This mechanism needs a new pass of the model for another ε. Rewrite again.")
 
     def candidate(self, i: int, unit: Unit) -> int | None:
         """Return the index of unit ``i`` among its candidates; None: the one with the same spelling."""

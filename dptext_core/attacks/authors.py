@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import InputError
 from ..privacy.numbers import percent
 from ..support import extras
-from ..support.checks import check_whole_number
+from ..support.checks import check_whole_number, pluralize
 from ..support.statistics import clopper_pearson, standard_error, student
 
 #: Number of groups per author if several texts are read together.
@@ -188,7 +188,8 @@ def attack_authors(
     """
     for one, other in ((known_texts, known_authors), (releases, authors)):
         if len(one) != len(other):
-            raise InputError(f"Give an author for each text: got {len(one)} texts and {len(other)} authors.")
+            numbers = f"{pluralize(len(one), 'text')} and {pluralize(len(other), 'author')}"
+            raise InputError(f"Give an author for each text: got {numbers}.")
     classifier = letter_classifier() if classifier is None else classifier
     if lacking := [name for name in ("fit", "predict_proba") if not hasattr(classifier, name)]:
         raise InputError(f"The classifier has no {' and no '.join(lacking)}. Use one that returns probabilities.")

@@ -23,6 +23,7 @@ from ..privacy.distribution import Channel, logsumexp
 from ..privacy.numbers import number, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
+from ..support.checks import pluralize
 from ..support.private import Private
 from ..support.statistics import NORMAL, clopper_pearson
 from ..support.task import UNWATCHED, Task
@@ -108,8 +109,8 @@ class Success:
                 how += "; a better attacker may exist"
         return (
             f"At ε = {number(self.epsilon)}, the optimal guess of a word from its replacement is right "
-            f"{percent(self.value)} of the time ({how}; {self.words:,} words). Without the output, it is right "
-            f"{percent(self.chance)} of the time."
+            f"{percent(self.value)} of the time ({how}; {pluralize(self.words, 'word')}). Without the output, it "
+            f"is right {percent(self.chance)} of the time."
         )
 
 

@@ -142,7 +142,7 @@ def _provable(scores: _Scores, name: str, tail: float, delta: float) -> tuple[fl
 
 
 def _epsilon(hits: NDArray, others: NDArray, n: int, tail: float, delta: float) -> NDArray[np.float64]:
-    """Return the lower bound of ε if ``hits`` of n rewrites of the first text and ``others`` of the second are
+    """Return the lower bound on ε if ``hits`` of n rewrites of the first text and ``others`` of the second are
     classified as the first; 0 for no bound. Each of the two rates is bounded at level ``tail``."""
     tpr, fpr = lower_limit(hits, n, tail), upper_limit(others, n, tail)
     ratio = np.maximum((tpr - delta) / fpr, (1 - fpr - delta) / (1 - tpr))

@@ -16,7 +16,7 @@ from ..privacy.distribution import logsumexp
 from ..privacy.numbers import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..support.checks import check_whole_number
+from ..support.checks import check_whole_number, pluralize
 from ..support.statistics import NORMAL, standard_error
 from ..support.task import Task
 
@@ -53,7 +53,7 @@ class ExpectedSuccess:
         low, high = map(percent, self.interval)
         return (
             f"Over all releases, such a reader is right {percent(self.value)} of the time "
-            f"(95% CI {low} to {high}, {self.draws:,} releases)."
+            f"(95% CI {low} to {high}, {pluralize(self.draws, 'release')})."
         )
 
 

@@ -127,7 +127,7 @@ def query_number(
     if p0 < p1:
         return made(math.inf, 0.0, f"“{rival}” is released more often.")
     if p0 - p1 <= 1e-12 * p0:
-        return made(math.inf, 0.5, f"“{rival}” is released as often.")
+        return made(math.inf, 0.5, f"“{rival}” is released just as often.")
     return made(*_search(p0, np.sort(others[others > 0])[::-1], repeats, seed, task))
 
 

@@ -28,7 +28,7 @@ from ..privacy.kinds import Notion
 from ..privacy.numbers import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..support.checks import check_whole_number
+from ..support.checks import check_whole_number, pluralize
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from .base import as_rewrites
@@ -138,7 +138,7 @@ def several_releases(
     task = task or UNWATCHED
     rows, given = sorted({check_whole_number("a number of releases", r, least=1) for r in releases}), as_rewrites(seen)
     if not rows or len(given) < rows[-1]:
-        raise InputError(f"There are only {len(given):,} releases. Give as many as the attacker sees.")
+        raise InputError(f"Got only {pluralize(len(given), 'release')}. Give as many as the attacker sees.")
     if len({r.noise_id for r in given}) < len(given):
         raise InputError("Some of these releases share their noise. Give releases with fresh noise.")
     m, chances = question.mechanism, require_likelihood(question.mechanism)

@@ -257,7 +257,7 @@ def _sampled_places(
     if shared[0] != shared[1]:
         raise NoDistribution(
             "The two texts repeat words at different places, and a repeated word is sampled once here. Choose an "
-            "option that samples each place independently, such as the strategy token."
+            "option that samples each place independently, such as the strategy “token”."
         )
     return tuple(dict.fromkeys(shared[0].values()))
 

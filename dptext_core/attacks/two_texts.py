@@ -94,7 +94,7 @@ class DistinguishabilityFinding(Private):
 
     texts: the two. draws: number of rewrites of each. test_draws: the held-out ones of each. classifiers: all of them,
     each at its own threshold. best: the best one on the first half. advantage: of the best, with its interval (low,
-    high) at ``confidence``. epsilon: the lower bound of ε between the two texts, at the same confidence. proven_by: the
+    high) at ``confidence``. epsilon: the lower bound on ε between the two texts, at the same confidence. proven_by: the
     title of the classifier behind it. largest_bound: the largest bound that this many draws can show. allowed_loss: the
     loss that the guarantee allows, ∞ if it does not compare them. delta: its δ. distance: how much the texts differ, if
     stated. missing: unusable classifiers, with the reason. curve: the detections of the optimal reader of one release,
@@ -255,7 +255,7 @@ def measure(
     Returns
     -------
     TwoTexts
-        The advantage, and the lower bound of ε.
+        The advantage, and the lower bound on ε.
 
     Raises
     ------
@@ -288,7 +288,7 @@ def _compare_rewrites(
     confidence: float,
     task: Task,
 ) -> DistinguishabilityFinding:
-    """Return how well classifiers distinguish the rewrites of two texts, and the lower bound of ε."""
+    """Return how well classifiers distinguish the rewrites of two texts, and the lower bound on ε."""
     n = len(results[0])
     learnt, tested = n - n // 2, n // 2
     scores, missing = _scores(mechanism, prepared, results, learnt, wanted, task.child(0.8, 1))
@@ -358,7 +358,7 @@ def _interval(best: ClassifierScore, tested: int, tail: float) -> tuple[float, f
 
 
 def _epsilon_bound(scores: Mapping[str, _Scores], tested: int, tail: float, delta: float) -> tuple[float, str]:
-    """Return the lower bound of ε, and the title of the classifier that proves it."""
+    """Return the lower bound on ε, and the title of the classifier that proves it."""
     # The test with the largest bound on the first half is run once, on the second.
     _, name, threshold = max(_provable(s, name, tail, delta) for name, s in scores.items())
     hits = [int((s >= threshold).sum()) for s in scores[name].test]

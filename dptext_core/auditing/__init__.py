@@ -12,7 +12,7 @@ Then:
 
 * proven (``exact``): for closed forms, the largest log-ratio over all compared pairs of inputs and all outputs, from
   float64 log-probabilities. It is exact for the given inputs, in the metric of the guarantee (``distance``). Over
-  contexts of a language model it is a lower bound of the worst case. Possible outputs must be within the sampler's
+  contexts of a language model it is a lower bound on the worst case. Possible outputs must be within the sampler's
   depth;
 * stated (``guarantee_fields``): every field of the guarantee, recomputed from stated distributions or from rewrites;
 * tested (``goodness_of_fit``): rewrites of whole texts, through every entry point, against the stated distributions.

@@ -185,8 +185,8 @@ def too_deep(probes: Sequence[Probe]) -> Witness | None:
         if least < -p.d.depth or (p.d.depth <= DEPTH and not p.d.probs[y] > 0):
             message = (
                 f"“{p.d.candidates[y]}” is stated to have a probability of e^{least:.0f} under “{p.word}”, but the "
-                f"sampler only reaches e^−{p.d.depth:.0f}. It is never released for this input, although it is for "
-                "others."
+                f"sampler only reaches e^−{p.d.depth:.0f}. The word is never released for this input, although it is "
+                "for others."
             )
             return Witness(p.text, p.text, (p.d.candidates[y],), least, -math.inf, 0.0, p.at, p.at, "release", message)
     return None

@@ -106,7 +106,7 @@ def _compare_releases(subject: Subject, a: str, b: str) -> int:
         known = sorted({w for side in words for w in side})
         p, _ = two_samples(*(np.array([side.count(w) for w in known]) for side in words))
         if p < LEVEL / steps:
-            shown = f"The replacement of “{some[0][0].steps[i].original}” in “{a}” is written differently in “{b}”."
+            shown = f"“{some[0][0].steps[i].original}” is replaced differently in “{a}” and in “{b}”."
             raise dependence_breach("release", a, shown, b)
     return 2 * (SAME_NOISE + FRESH)
 

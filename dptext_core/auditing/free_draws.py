@@ -138,7 +138,7 @@ def _same_drawn(free: Sequence[_Free]) -> None:
             _differ(one, other, "the first repeatedly becomes the same few words.")
         for what, label in labels.items():
             if _misfit(label, one.d.probs, at) < level:
-                _differ(one, other, f"the {what} of the first replacement is not as stated.")
+                _differ(one, other, f"the first replacement's {what} is not as stated.")
 
 
 def _repeat_probability(at: Sequence[int], p: np.ndarray) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..privacy.guarantee import Guarantee
 from ..privacy.numbers import number
+from ..support.checks import pluralize
 from .checks import Subject
 from .exact import TOLERANCE
 from .free_draws import check_free_draws
@@ -203,7 +204,7 @@ def check_draws(st: Statement) -> str:
     for t in st.texts:
         pieces = max((sum(u.is_sampled and u.epsilon > 0 for u in r.units) for r in t.results), default=0)
         if (need := max(t.least_draws, pieces)) > t.guarantee.draws:
-            message = f"{name(t.text)} takes {need} draws, but the guarantee counts {t.guarantee.draws}."
+            message = f"{name(t.text)} takes {pluralize(need, 'draw')}, but the guarantee counts {t.guarantee.draws}."
             raise _field_breach("draws", t.text, message)
     return ""
 
@@ -249,8 +250,8 @@ def check_spent(st: Statement) -> str:
             continue
         if len(g.spent) != g.draws or _exceeds(max(g.spent), g.epsilon) or _exceeds(g.epsilon, max(g.spent)):
             message = (
-                f"For {name(t.text)}, {len(g.spent)} draws spend at most {max(g.spent):g}, but the guarantee counts "
-                f"{g.draws} draws of {g.epsilon:g}."
+                f"For {name(t.text)}, the field spent has {pluralize(len(g.spent), 'draw')} of at most "
+                f"ε = {max(g.spent):g}, but the guarantee counts {pluralize(g.draws, 'draw')} of ε = {g.epsilon:g}."
             )
             raise _field_breach("spent", t.text, message)
     if st.guarantee.notion != "approx":
@@ -302,7 +303,8 @@ def check_seeded(st: Statement) -> str:
     """Check that exactly the results with a seed are marked as seeded."""
     for t, r in st.results:
         if t.guarantee.seeded or r.guarantee.seeded != (r.seed is not None):
-            message = f"A rewrite of {name(t.text)} with the seed {r.seed} has seeded = {r.guarantee.seeded}."
+            seed = "without a seed" if r.seed is None else f"with the seed {r.seed}"
+            message = f"A rewrite of {name(t.text)} {seed} has seeded = {r.guarantee.seeded}."
             raise _field_breach("seeded", t.text, message)
     return ""
 
@@ -312,7 +314,7 @@ def _check_count(field: str, st: Statement) -> str:
     for t in st.texts:
         if (stated := getattr(t.guarantee, field)) != wanted:
             message = (
-                f"{wanted:,} words are on the blocklist, but the guarantee of {name(t.text)} says {stated:,}."
+                f"The blocklist has {pluralize(wanted, 'word')}, but the guarantee of {name(t.text)} says {stated:,}."
             )
             raise _field_breach(field, t.text, message)
     return ""

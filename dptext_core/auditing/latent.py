@@ -101,8 +101,8 @@ def behind_a_text(subject: Subject) -> Check | None:
         return Check(NAME, "refuted", f"{'; '.join(looked)}.", reason, witness, draws=draws)
     leak = min(least)
     message = (
-        f"“{one.text}” and “{other.text}”, which the stated noise distinguishes most: {'; '.join(looked)}. A leak is "
-        f"detected if {format_share(leak)} of the rewrites identify the text with certainty"
+        f"“{one.text}” and “{other.text}”, the pair that the stated noise protects least: {'; '.join(looked)}. A leak "
+        f"is detected if {format_share(leak)} of the rewrites identify the text with certainty"
     )
     blind = (
         f"noise that is smaller than stated, as long as fewer than {format_share(leak)} of the rewrites identify "
@@ -158,7 +158,7 @@ def features(text: str) -> set[str]:
 
 
 def lower_bound(tpr: int, fpr: int, n: int, level: float, delta: float = 0.0) -> float:
-    """Return a lower bound of ε between two texts from n rewrites of each; 0 if there is none. Each of the two sides is
+    """Return a lower bound on ε between two texts from n rewrites of each; 0 if there is none. Each of the two sides is
     wrong with probability at most 2·level."""
     value = 0.0
     for hits, others in ((tpr, fpr), (n - fpr, n - tpr)):

@@ -32,13 +32,13 @@ EVENTS = {
     "text": "equal the text",
     "first": "begin with",
     "last": "end with",
-    "pieces": "have this number of spans:",
+    "pieces": "have a span count of",
     "word": "contain the word",
-    "blanks": "end with this number of spaces:",
-    "inner": "have this number of spaces:",
-    "length": "have this number of characters:",
-    "capitals": "have this number of capital letters:",
-    "marks": "have this number of marks:",
+    "blanks": "have a trailing-space count of",
+    "inner": "have a space count of",
+    "length": "have a character count of",
+    "capitals": "have a capital-letter count of",
+    "marks": "have a mark count of",
 }
 
 
@@ -144,7 +144,7 @@ def bounded_loss(
     meter: Meter,
     level: float | None = None,
 ) -> AuditReport:
-    """Return a lower bound of the loss of whole outputs: one half of the rewrites chooses, the other tests.
+    """Return a lower bound on the loss of whole outputs: one half of the rewrites chooses, the other tests.
 
     limits: ε and δ of each pair; the reported pair exceeds its limits most, or is nearest to them. level: the
     probability that each bound is wrong, by default from the report's confidence."""

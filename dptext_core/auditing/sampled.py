@@ -114,7 +114,7 @@ def estimate(
     meter: Meter,
     rewriter: Rewriter,
 ) -> AuditReport:
-    """Return a lower bound of the loss per unit, from ``count`` rewrites: one half chooses, the other tests."""
+    """Return a lower bound on the loss per unit, from ``count`` rewrites: one half chooses, the other tests."""
     half = count // 2
     halves = [
         count_samples(m, probes, half, stream.at("chosen"), meter, (0.3, 0.5), rewriter),

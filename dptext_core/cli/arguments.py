@@ -302,7 +302,9 @@ def attacker_of(name: str | None, mechanism: Mechanism) -> Any:
         raise InputError(f"No attacker is chosen. Add --attacker with one of: {attackers()}.")
     attacker = get_attacker(name)
     if isinstance(attacker, DataAttacker):
-        raise InputError(f"The attacker {attacker.name!r} needs a data set: see bench run. Use one of {attackers()}.")
+        raise InputError(
+            f"The attacker {attacker.name!r} needs a data set: see 'dptext bench run'. Use one of {attackers()}."
+        )
     attacker.check(mechanism)
     return attacker
 

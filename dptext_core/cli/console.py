@@ -79,7 +79,7 @@ def read_file(path: str) -> str:
 
 
 def read_text(args: argparse.Namespace) -> str:
-    """Return the text to work on, with its line ends unchanged. Raises InputError."""
+    """Return the text to work on, with its line endings unchanged. Raises InputError."""
     if args.file is not None:
         if args.text is not None:
             raise InputError("Both a text and --file are given. Remove one of them.")
@@ -114,7 +114,7 @@ def note(text: str) -> None:
 
 
 def emit(text: str, out: str | None = None) -> None:
-    """Write to a file, or to standard output with a final line end. Raises InputError, or OSError for the latter.
+    """Write to a file, or to standard output with a final line ending. Raises InputError, or OSError for the latter.
 
     An existing file is unchanged unless everything was written.
     """

@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # The same bytes on every machine: UTF-8, and the text's own line ends.
+            # The same bytes on every machine: UTF-8, and the text's own line endings.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
     try:
         try:

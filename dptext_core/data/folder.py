@@ -68,7 +68,7 @@ class RunFolder:
                 with contextlib.suppress(InputError):  # there is none at first
                     there = read_json(self.path / ENVIRONMENT)
                 if there not in (None, here):
-                    self.log("resumes with other versions than before")
+                    self.log("resumes with different versions")
                 self._write(ENVIRONMENT, here)
             except OSError as error:
                 raise InputError(

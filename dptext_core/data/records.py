@@ -385,12 +385,12 @@ class DatasetGuarantee:
     def counted(self) -> str:
         """Summarise the outcome of the rows in plain words."""
         n = self.rows - self.errors - self.untouched
-        parts = [f"{pluralize(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
+        parts = [f"{pluralize(n, 'row')} {'was' if n == 1 else 'were'} rewritten"]
         if self.untouched:
             parts.append(f"{self.untouched:,} had no sampled word")
         if self.errors:
-            parts.append(f"{self.errors:,} {'has' if self.errors == 1 else 'have'} an error")
-        return f"{', '.join(parts)}."
+            parts.append(f"{self.errors:,} had an error")
+        return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1]))) + "."
 
     def sentence(self) -> str:
         """Return the guarantee of the whole in plain words."""

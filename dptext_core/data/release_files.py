@@ -6,8 +6,8 @@ row. Rows with an error have an empty text, so that the rows of two files match.
 
 .csv and .tsv are for spreadsheets. No cell or heading runs as a formula (``cells``), whether the author, the mechanism
 or another column wrote it. A mark at the beginning identifies UTF-8. ``exact`` is for programs: no mark, and every cell
-unchanged. .jsonl, .parquet and .txt have neither. .tsv has no quotes, so line ends and tabs in a cell become blanks,
-like line ends in .txt.
+unchanged. .jsonl, .parquet and .txt have neither. .tsv has no quotes, so line endings and tabs in a cell become blanks,
+like line endings in .txt.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def inspection(
 def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
     """Raise ConfigError if the suffix of this file is not one of these formats."""
     if (suffix := Path(out).suffix.lower()) not in allowed:
-        ending = f"ending in {suffix}" if suffix else "without an ending"
-        raise ConfigError(f"A file {ending} cannot be written here. Use one of the endings {', '.join(allowed)}.")
+        ending = f"ending in {suffix}" if suffix else "without an extension"
+        raise ConfigError(f"A file {ending} cannot be written here. Use one of the extensions {', '.join(allowed)}.")
     if suffix == ".parquet":
         extras.require("pyarrow", ConfigError)
 

@@ -22,7 +22,7 @@ from ..mechanisms import codec
 from ..mechanisms.base import BATCH, Mechanism
 from ..privacy.guarantee import Guarantee
 from ..support.assets import sha256_of
-from ..support.checks import mask_path
+from ..support.checks import mask_path, pluralize
 from ..support.statistics import standard_error
 from ..support.task import UNWATCHED, Task
 from ..support.version import __version__
@@ -120,7 +120,8 @@ def check_count(rows: int, data: Source) -> None:
     """Raise InputError if a run has another number of rows than its data."""
     if rows != data.count:
         raise InputError(
-            f"{data.name} has {data.count:,} rows, but this run has {rows:,}. Choose another folder to start again."
+            f"{data.name} has {pluralize(data.count, 'row')}, but this run has {rows:,}. Choose another "
+            "folder to start again."
         )
 
 

@@ -85,7 +85,7 @@ def _row_error(path: Path, cells: Sequence[str], width: int, line: int) -> str:
     if len(cells) == width:
         return ""
     return (
-        f"{path.name} has a row with {pluralize(len(cells), 'cell')} instead of {width}, which ends in line {line}. "
+        f"In {path.name}, the row that ends in line {line} has {pluralize(len(cells), 'cell')} instead of {width}. "
         "Correct that row; if it is the last one, the file may be truncated."
     )
 
@@ -96,7 +96,7 @@ def _no_table(path: Path, line: int, error: csv.Error) -> str:
         return f"{message} A quotation mark is never closed: close it, or save the file again if it was truncated."
     if "new-line" in str(error):
         message = f"{path.name}, line {line}, contains a carriage return outside of quotation marks."
-        return f"{message} Save the file again with the line ends of your system."
+        return f"{message} Save the file again with the line endings of your system."
     return f"{message} Correct the quotation marks there, or save the file again."
 
 

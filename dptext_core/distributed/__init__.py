@@ -5,4 +5,4 @@ No other package imports this one. The command line registers its commands. The 
 """
 
 #: The description of each, in the order in which ``--help`` lists them.
-COMMANDS = {"serve-model": "serve a masked language model on a Ray cluster, see docs/scale.md in the repository"}
+COMMANDS = {"serve-model": "serve a masked language model on a Ray cluster (see docs/scale.md in the repository)"}

@@ -143,8 +143,8 @@ def connect(address: str) -> Any:
                 ray.init(address=address, log_to_driver=False, logging_level="ERROR")
             except Exception as error:
                 raise ConfigError(
-                    f"No cluster can be reached at {address} ({type(error).__name__}). Start one with: ray start "
-                    f"--head, join it on this machine, and correct {VARIABLE} or the address."
+                    f"No cluster can be reached at {address} ({type(error).__name__}). Start one with 'ray start "
+                    f"--head', join it on this machine, and correct {VARIABLE} or the address."
                 ) from error
     return ray
 

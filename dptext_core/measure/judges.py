@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..support import extras
+from ..support.checks import pluralize
 
 #: Inverse strength of the L2 penalty, the same for all tasks: rows have length 1, so less penalty than sklearn's
 #: default.
@@ -51,7 +52,8 @@ def classify(role: str, train: Texts, train_y: Sequence[str], test: Texts) -> li
     from sklearn.linear_model import LogisticRegression
 
     if len(train) != len(train_y) or not len(train_y):
-        raise InputError(f"Training needs a label for each text: got {len(train)} texts and {len(train_y)} labels.")
+        numbers = f"{pluralize(len(train), 'text')} and {pluralize(len(train_y), 'label')}"
+        raise InputError(f"Training needs a label for each text: got {numbers}.")
     if len(set(train_y)) == 1 or not any(words(part) for text in train for part in text):
         return [max(sorted(set(train_y)), key=list(train_y).count)] * len(test)
     if not len(test):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import ConfigError, InputError
-from ..support.checks import one_text, text_list
+from ..support.checks import one_text, pluralize, text_list
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from ..text.document import Document, too_long
@@ -99,8 +99,8 @@ class PreparationBase(ConfiguredBase):
             return (epsilon,) * n
         if len(epsilon) != n:
             raise ConfigError(
-                f"epsilon has {len(epsilon)} values, but the text has {n} tokens (including punctuation and kept "
-                "words). Give one value per token, or one for all."
+                f"epsilon has {pluralize(len(epsilon), 'value')}, but the text has {pluralize(n, 'token')} (including "
+                "punctuation and kept words). Give one value per token, or one for all."
             )
         return epsilon
 

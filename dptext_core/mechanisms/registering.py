@@ -95,14 +95,14 @@ def unregister(name: str) -> None:
 
 
 def _take(_name: str, component: Any) -> bool:
-    """Register what an entry point returns: a mechanism, or a function that registers some."""
+    """Register what an entry point returns: a mechanism, or a function that registers one."""
     if isinstance(component, type) and issubclass(component, Mechanism):
         # Its module, which several entry points may name, may have registered it already.
         if component not in registered.values():
             register(component)
         return True
     if not callable(component) or isinstance(component, type):
-        raise ConfigError("The entry point names neither a Mechanism nor a function that registers some. "
+        raise ConfigError("The entry point names neither a Mechanism nor a function that registers one. "
                           "Correct it.")
     component()
     return False

@@ -210,7 +210,7 @@ class Setting:
     def from_dict(cls, data: Any) -> Setting:
         """Read the output of :meth:`to_dict`. Raises ConfigError for anything else; :meth:`make` checks the options."""
         if not isinstance(data, Mapping) or not {"mechanism"} <= set(data) <= {"mechanism", "options", "epsilon"}:
-            raise ConfigError("A setting is an object with mechanism, options and epsilon. Write it as one.")
+            raise ConfigError("A setting is an object with mechanism, options and epsilon. Correct it.")
         options, epsilon = data.get("options", {}), data.get("epsilon")
         if not isinstance(data["mechanism"], str) or not isinstance(options, Mapping):
             raise ConfigError("The mechanism of a setting must be a name, and its options must be an object.")

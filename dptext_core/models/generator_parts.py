@@ -206,7 +206,7 @@ def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:
             f"{spec.id!r} is not a generator that transformers knows. Choose another ({first_line(error)})."
         ) from error
     if lost := [k for k in report["missing_keys"] if not k.endswith(("embed_tokens.weight", "lm_head.weight"))]:
-        raise ConfigError(f"{spec.id!r} has no trained weights for {lost[0]} and others. Choose another model.")
+        raise ConfigError(f"{spec.id!r} has no trained weights for {', '.join(lost[:3])}. Choose another model.")
     try:
         tokenizer = AutoTokenizer.from_pretrained(spec.folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:

@@ -24,8 +24,8 @@ def announce(why: str) -> None:
         return
     _announced.add(why)
     warnings.warn(
-        f"The language model runs more slowly, because {why}. Its scores are the same up to rounding. For the fast "
-        "version, install the versions in requirements.txt of the repository.",
+        f"The language model runs more slowly, because {why}. Its scores are the same up to rounding. For full "
+        "speed, install the versions in requirements.txt of the repository.",
         SlowerPath,
         stacklevel=2,
     )

@@ -79,10 +79,10 @@ class TokenDistribution(Private):
     def index(self, word: str) -> np.ndarray:
         """Return the indices of the candidates equal to ``word``, ignoring case.
 
-        There can be several in models that distinguish capitals. Raises InputError if it is not a text.
+        There can be several in models that distinguish capitals. Raises InputError if it is not a string.
         """
         if not isinstance(word, str):
-            raise InputError(f"A word must be a text, not {type(word).__name__}.")
+            raise InputError(f"A word must be a str, not {type(word).__name__}.")
         return find_word(self.candidates, word)
 
     def p(self, word: str) -> float:

@@ -74,7 +74,7 @@ _WITH = {
     ConditionKind.KEPT_TOKENS: "the same kept tokens in the same places",
     ConditionKind.UNKNOWN_WORDS: "unknown words in the same places",
     ConditionKind.BLOCKLISTED_WORDS: "blocklisted words in the same places",
-    ConditionKind.SPACING: "the same spaces and line ends between the tokens",
+    ConditionKind.SPACING: "the same spaces and line breaks",
     ConditionKind.CAPITALS: "capital letters at the beginning of the same words",
     ConditionKind.SENTENCE_COUNT: "the same number of sentences",
     ConditionKind.WORD_AND_MARK_COUNT: "the same number of words and marks",
@@ -157,7 +157,7 @@ _NOT_PROTECTED = {
     NotProtectedKind.TRAINING_TEXTS: "what the model was pre-trained on, from which it may repeat whole sentences",
     NotProtectedKind.SENTENCE_SLOTS: "that {count} {sentences} sampled, as you set",
     NotProtectedKind.SENTENCE_COUNT: "how many sentences your text has",
-    NotProtectedKind.TOKEN_LIMIT: "the limit of {count} tokens, which you set",
+    NotProtectedKind.TOKEN_LIMIT: "the limit of {count} {tokens}, which you set",
     NotProtectedKind.WORD_AND_MARK_COUNT: "how many words and marks your text has, which the length limit shows",
     NotProtectedKind.UNFLAGGED_WORDS: "every word that the detector does not flag, unchanged",
     NotProtectedKind.FLAGGED_PLACES: "{count} {places} that the detector flagged, with {types}",
@@ -173,6 +173,7 @@ def _agreement(parameters: Mapping[str, Any], one: bool) -> dict[str, str]:
     """Return nouns and verbs that agree with a count."""
     out = {"words": "word" if one else "words", "were": "was" if one else "were"}
     out |= {"places": "place", "types": "its type"} if one else {"places": "places", "types": "their types"}
+    out["tokens"] = "token" if one else "tokens"
     out["sentences"] = "sentence is" if one else "sentences are"
     if "reason" in parameters:
         out["kept"] = _KEPT[parameters["reason"]][not one]
@@ -204,7 +205,7 @@ _REASONS = {
     "ε = {nominal} is really {real}.",
     ReasonKind.FEW_OUTPUTS: "a word can only become one of its few nearest words, whose number is sampled "
     "independently of ε. So some outputs are practically impossible under one word and likely under another.{paper}",
-    ReasonKind.ANTONYM_FILTER: "the antonym filter makes the possible outputs depend on the private word, so some are "
+    ReasonKind.ANTONYM_FILTER: "the antonym filter makes the possible outputs depend on the private word. So some are "
     "possible under one text and impossible under another.",
     ReasonKind.UNFLAGGED_WORDS: "every word that the detector does not flag is released unchanged, and the detector "
     "misses some identifying words.",

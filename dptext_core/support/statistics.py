@@ -51,7 +51,7 @@ def two_sided(z: float) -> float:
 
 
 def lower_limit(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
-    """Return a lower bound of a probability after ``hits`` (any shape) in n draws, wrong with probability ≤ ``level``.
+    """Return a lower bound on a probability after ``hits`` (any shape) in n draws, wrong with probability ≤ ``level``.
 
     Clopper and Pearson 1934; 0 for no hit.
     """

@@ -11,7 +11,7 @@ from ..errors import Cancelled
 #: Progress callback ``(done, total)``, called in the thread of the work. What it raises ends the work.
 Listener = Callable[[int, int], None]
 
-_STOPPED = "Stopped, as you asked."
+_STOPPED = "Stopped as asked."
 #: Resolution of the progress that parts report for the whole.
 _STEPS = 1000
 

@@ -234,8 +234,8 @@ def the_noise_of_a_text_follows_from_seed_and_place(make: Make) -> None:
     """The first text of a list has the same noise as alone, whatever else is in the list."""
     m, other = make(), "My doctor paid."
     texts_released = [r.text for r in m.rewrite([TEXT, other, TEXT, other], seed=5)]
-    _equal(texts_released[0], m.rewrite(TEXT, seed=5).text, "the first rewrite of a list, and of the text alone "
-                                                            "with that seed")
+    _equal(texts_released[0], m.rewrite(TEXT, seed=5).text, "the first rewrite of a list, compared with "
+                                                            "that of the text alone with that seed")
     in_its_place = "the rewrite at the same place of another list with that seed"
     _equal([r.text for r in m.rewrite([other, other, TEXT], seed=5)][1:], texts_released[1:3], in_its_place)
     _equal([r.text for r in m.rewrite([TEXT, TEXT, other, other], seed=5)][::3], texts_released[::3], in_its_place)
@@ -285,7 +285,7 @@ def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
     try:
         chances = require_likelihood(m)
     except NoDistribution as reason:
-        _require(m.title in str(reason), f"the reason for no rewrite probability does not name {m.title}: {reason}")
+        _require(m.title in str(reason), f"the NoDistribution error does not name {m.title}: {reason}")
         if m.likelihood is not None:
             with _expect_error(NoDistribution, "the probabilities of no rewrites", str(reason)):
                 m.likelihood.log([], [])
@@ -301,7 +301,7 @@ def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
     _require(
         math.isclose(own, total, rel_tol=1e-6), f"the probability of a rewrite is e^{own}, that of its parts e^{total}"
     )
-    message = "whether a text with another number of words cannot give this rewrite (true if no neighbour)"
+    message = "whether a longer text makes this rewrite impossible (true unless it is a neighbour)"
     _equal(bool(np.isinf(other)), not m.audit_support.adjacent(*texts), message)
 
 

@@ -104,8 +104,8 @@ class SentenceBank:
     def __post_init__(self) -> None:
         if self.codes.shape != (len(self.sentences), DIMENSIONS) or self.codes.dtype != np.int8 or not self.sentences:
             raise InputError(
-                f"A bank of {len(self.sentences)} sentences needs as many vectors of {DIMENSIONS} numbers of one byte; "
-                f"it has {self.codes.shape}. Build it again."
+                f"A bank of {len(self.sentences)} sentences needs as many vectors of {DIMENSIONS} bytes; it has "
+                f" {self.codes.shape}. Build it again."
             )
         self.codes.setflags(write=False)
         longest = float(self.lengths.max()) * (TEXT_STEPS + DIMENSIONS**0.5)
@@ -250,8 +250,8 @@ def read_about(folder: Path) -> BankAbout:
         content = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(
-            f"{folder.name} contains no sentence bank: {ABOUT} is missing. Choose a folder that the command bank build "
-            "has finished."
+            f"{folder.name} contains no sentence bank: {ABOUT} is missing. Choose a folder that 'bank build' has "
+            "finished."
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ModelUnavailable(f"{folder.name}/{ABOUT} cannot be read: {error}. Build the bank again.") from error

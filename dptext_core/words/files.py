@@ -55,7 +55,7 @@ _GENSIM_TITLES = {
 }
 _GENSIM_NAME = re.compile(r"(?:glove|word2vec|fasttext|conceptnet)-[a-z0-9-]+")
 
-_FORMATS = "word2vec's text or binary, GloVe's text, each plain, .gz or .zip, or .npz with arrays 'words' and 'vectors'"
+_FORMATS = "word2vec text or binary or GloVe text (each plain, .gz or .zip), or .npz with arrays 'words' and 'vectors'"
 _UNSAFE = {".kv", ".model", ".pkl", ".pickle", ".joblib", ".pt", ".pth", ".npy", ".ckpt", ".h5"}
 _FASTTEXT_MAGIC = b"\xba\x16\x4f\x2f"
 _NUMBERBATCH = b"/c/"
@@ -357,7 +357,7 @@ def _numberbatch(
                     out.write(line.removeprefix(mark))
         if not chosen.stat().st_size:
             raise InputError(
-                f"This file has no {language.name} words ({mark.decode()}...). Choose another file of vectors."
+                f"This file has no {language.name} words ({mark.decode()}…). Choose another file of vectors."
             )
         words, vectors = _text_rows(chosen, axes, None, LIMIT * 100)
     rank = {word: i for i, word in enumerate(whole_words(read_pieces(), language))}

@@ -152,14 +152,14 @@ def word_list(name: str = FULL, task: Task | None = None, language: Language = E
 def _parse(name: str) -> tuple[str, int | None]:
     """Return the space of a list, and the seed of a list that is not bundled."""
     if not isinstance(name, str):
-        raise ConfigError(f"The name of a word list must be a text, not {shorten_repr(name)}.")
+        raise ConfigError(f"The name of a word list must be a str, not {shorten_repr(name)}.")
     if name in word_lists():
         return name.rpartition("-")[0], None
     parts = re.fullmatch(r"(.+)@([0-9]{1,18})", name)
     if parts is None:
         raise ConfigError(
-            f"Unknown word list {shorten_repr(name)}. Use one of {', '.join(word_lists())}, or SPACE@SEED: the name or "
-            "path of a word space, and a whole number that selects the first word (glove-840b@1)."
+            f"Unknown word list {shorten_repr(name)}. Use one of {', '.join(word_lists())}, or SPACE@SEED. SPACE is a "
+            "word space (name or path); SEED, a number, selects the first word (glove-840b@1)."
         )
     return parts[1], int(parts[2])
 

@@ -288,7 +288,7 @@ class WordSpace:
                 total = squares[start:end, None] + squares[first:last]
                 squared = total - 2.0 * (block @ others.T)
                 total *= self._rounding
-                low = squared - total  # a lower bound of the square
+                low = squared - total  # a lower bound on the square
                 if first == start:
                     # A pair counts once, and a word is not paired with itself.
                     lower = np.tri(end - start, dtype=bool)

@@ -32,7 +32,7 @@ from .base import fault, faults_of
 class WriterConfig:
     """Options of the small writer."""
 
-    epsilon: float | tuple[float, ...] = epsilon_option(0.5, 0.1, 10.0, "per piece")
+    epsilon: float | tuple[float, ...] = epsilon_option(0.5, 0.1, 10.0, "per word")
 
 
 class WriterTrace(Trace):
@@ -87,7 +87,7 @@ class TinyWriter(Mechanism):
         return Guarantee(
             notion="pure",
             epsilon=epsilon,
-            unit="released piece",
+            unit="released word",
             adjacency="any two texts",
             draws=n,
             total=epsilon * n,
@@ -235,7 +235,8 @@ class InsertingWriter(TinyWriter):
 @fault(
     "telling-rule",
     "A rule that reads the original",
-    "A mechanism that writes a new text, and claims that a rule chose its final mark, which reveals the length.",
+    "A mechanism that writes a new text, and claims that a rule chose its final mark. The mark reveals the original's "
+    "length.",
 )
 class MarkingWriter(TinyWriter):
     """The small writer whose final mark reveals whether the original is long."""
@@ -248,7 +249,7 @@ class MarkingWriter(TinyWriter):
 
 @fault(
     "copied-word",
-    "A copied word that is marked as a rule",
+    "A copied word that is marked as a rule's",
     "A mechanism that writes a new text, and adds the last word of the original as if a rule placed it.",
 )
 class CopyingWriter(TinyWriter):

@@ -27,7 +27,7 @@ from dptext_core.data.folder import same_place
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.support.checks import check_whole_number
+from dptext_core.support.checks import check_whole_number, pluralize
 
 from ..measurements import equal_privacy
 from ..results import equal_privacy as equal_privacy_rows
@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         "--words",
         nargs="*",
         choices=ATTACKERS,
-        help="run only these attackers on words (default: all); a merge replaces their rows",
+        help="run only these word attackers (default: all); a merge replaces their rows",
     )
     takes.add_argument("--list", action="store_true", help="list groups of points and their estimated cost")
     takes.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="combine these files into a summary")
@@ -164,7 +164,7 @@ def _grid(args: argparse.Namespace) -> Grid:
             raise ConfigError("--seed works only with --point. Add --point, or remove --seed.")
         return grid_by_name(args.grid or "quick", args.data is not None)
     if args.grid:
-        raise ConfigError("--setting and --grid exclude each other. Remove one of them.")
+        raise ConfigError("--setting does not work with --grid. Remove one of them.")
     seeds = len(SEEDS) if args.seeds is None else check_whole_number("--seeds", args.seeds, least=1)
     epsilons = [
         [codec.real("ε", part.strip()) for part in some.split(",") if part.strip()] for some in args.epsilon or ()
@@ -230,7 +230,7 @@ def _list(points: Sequence[GridPoint]) -> int:
         print(
             f"{p.mechanism:13s} {p.data:8s} {len(group):3d} points {cost(group) / 60:5.1f} min  ε {levels}  {options}"
         )
-    print(f"{len(points)} points, about {sum(map(cost, groups(points))) / 60:.0f} core-minutes")
+    print(f"{pluralize(len(points), 'point')}, about {sum(map(cost, groups(points))) / 60:.0f} core-minutes")
     return 0
 
 
@@ -254,7 +254,7 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
             store.read(args.into), [line for line in lines if line.id in ids], args.words
         )
         store.write(summary, args.summary)
-        print(f"{args.summary}: {len(summary.rows)} rows, attackers on words updated")
+        print(f"{args.summary}: {len(summary.rows)} rows, word attackers updated")
         return 0
     commands = sorted({line.provenance.command for line in lines})
     summary, notes = merging.merge(lines, points, "; ".join(commands), grid.cut)

@@ -62,4 +62,4 @@ def run(args: argparse.Namespace) -> None:
     emit(table(rows))
     note(f"{scores['train']:,} rows to train, {scores['test']:,} to test, {scores['labels']} labels.")
     if scores["left_out"]:
-        note(f"{scores['left_out']:,} rows have no text and are excluded.")
+        note(f"Excluded rows without a text: {scores['left_out']:,}.")

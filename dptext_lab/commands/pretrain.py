@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ("max-tokens", positive, 20, "maximum number of word pieces to write"),
         ("epochs", positive, 200, "maximum number of epochs"),
         ("lr", number, 0.003, "learning rate"),
-        ("decay", number, 0.5, "factor on the learning rate if progress stops; the paper uses 1"),
+        ("decay", number, 0.5, "factor for the learning rate if progress stops; the paper uses 1"),
         ("batch", positive, 64, "texts per step"),
         ("patience", positive, 10, "epochs without progress before training stops"),
         ("seed", whole_number("the seed"), 1, "seed of weights, order and samples"),

@@ -45,7 +45,7 @@ SEED = 1
 ABOUT = MEASUREMENT.about(
     claimed="ε of one draw, per unit of distance if unit names one",
     seed=SEED,
-    measured="the largest loss over the inputs, or a lower bound of it with 95% confidence",
+    measured="the largest loss over the inputs, or a lower bound on it with 95% confidence",
 )
 
 
@@ -143,7 +143,7 @@ def _audit_faults(names: Sequence[str] | None) -> int:
         by = next((c.name for c in report.checks if c.status == "refuted"), "")
         by = by or next((c.name for c in report.checks if c.status == "not tested" and c.is_required), "")
         print(f"| {fault.title} | {report.line} | {twin.line} | {report.draws:,} | {seconds:.1f} | {by} |", flush=True)
-    print(f"{len(chosen)} faults: {wrong} not detected, or with a violated twin.", file=sys.stderr)
+    print(f"Not detected, or with a violated twin: {wrong} of {len(chosen)}.", file=sys.stderr)
     return int(wrong > 0)
 
 

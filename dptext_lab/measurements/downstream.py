@@ -21,7 +21,7 @@ from dptext_core.data.folder import RunFolder
 from dptext_core.data.labels import label_of, list_labels
 from dptext_core.data.tables import Source
 from dptext_core.errors import ConfigError, DPTextError, InputError
-from dptext_core.support.checks import check_whole_number, shorten_repr
+from dptext_core.support.checks import check_whole_number, pluralize, shorten_repr
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
 
@@ -241,6 +241,7 @@ def guess(
         ) from error
     if len(labels_of_texts) != len(test):
         raise ConfigError(
-            f"The classifier gave {len(labels_of_texts)} labels for {len(test)} texts. Return one for each."
+            f"The classifier gave {pluralize(len(labels_of_texts), 'label')} for {pluralize(len(test), 'text')}. "
+            "Return one for each."
         )
     return [str(label) for label in labels_of_texts]

@@ -30,6 +30,7 @@ from dptext_core.mechanisms.capabilities import by_word
 from dptext_core.mechanisms.registry import fields_of, get_mechanism, mechanism_class
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.support.checks import pluralize
 from dptext_core.support.statistics import boundary
 
 from ..results import summary as store
@@ -199,7 +200,7 @@ def remeasure_words(args: argparse.Namespace, folder: str | None) -> int:
     )
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
     store.write(merging.replace_word_rows(summary, store.read_lines(args.out), args.words), args.summary)
-    print(f"{args.summary}: attackers on words updated for {len(points)} points")
+    print(f"{args.summary}: word attackers updated for {pluralize(len(points), 'point')}")
     return 0
 
 
@@ -253,7 +254,7 @@ def _parser() -> argparse.ArgumentParser:
         "--words",
         nargs="*",
         choices=ATTACKERS,
-        help="run only these attackers on words (default: all) at the bundled points",
+        help="run only these word attackers (default: all) at the bundled points",
     )
     takes.add_argument(
         "--point", metavar="ID", help="run one bundled point again and compare it with the bundled intervals"
@@ -332,5 +333,5 @@ def main(argv: Sequence[str] = ()) -> int:
     store.write(Results(about, summary.gates, (*summary.rows, *extra)), args.summary)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    print(f"{args.summary}: {len(summary.rows) + len(extra)} rows of {len(points)} points")
+    print(f"{args.summary}: {len(summary.rows) + len(extra)} rows of {pluralize(len(points), 'point')}")
     return 0

@@ -293,7 +293,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=OWN_BANK,
         metavar="N",
-        help=f"number of training texts for a bank of the domain (default {OWN_BANK}; 0: none)",
+        help=f"number of training texts for a bank from the same domain (default {OWN_BANK}; 0: none)",
     )
     takes.add_argument("--system", action="append", metavar="NAME", help="only the system with this name in the tables")
     takes.add_argument("--judge", metavar="NAME", help="added causal language model for perplexity")
@@ -309,9 +309,10 @@ def _domain_bank(data: data_sets.Data, texts: Sequence[str], folder: str) -> tup
         title=data.title,
         origin=data.file,
         licence="not stated",
-        task=on_terminal("bank of the domain"),
+        task=on_terminal("bank from the same domain"),
     )
-    print(f"The bank of the domain has {pluralize(about.sentences, 'sentence')} from training texts of {data.title}.")
+    count = pluralize(about.sentences, "sentence")
+    print(f"The bank from the same domain has {count} from training texts of {data.title}.")
     return bank, about.sentences
 
 

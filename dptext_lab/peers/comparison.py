@@ -191,7 +191,7 @@ def comparison_space(name: str, limit: int) -> Vectors:
     space = word_space(name)
     rows = [i for i, w in enumerate(space.words) if w.isascii() and w.isalpha() and w.islower()][:limit]
     if len(rows) < PART[0]:
-        raise InputError(f"The comparison needs {PART[0]:,} plain words; {name} has {len(rows):,}. Choose more words.")
+        raise InputError(f"The comparison needs {PART[0]:,} plain words; {name} has {len(rows):,}. Raise --vocabulary.")
     return Vectors(tuple(space.words[i] for i in rows), np.ascontiguousarray(space.vectors[rows], dtype=np.float32))
 
 

@@ -58,7 +58,7 @@ def join_names(names: Sequence[str], among: Sequence[str] = ()) -> str:
 
 
 def _beaten_text(n: int) -> str:
-    return "1 other is significantly lower" if n == 1 else f"{n} others are significantly lower"
+    return "1 other is significantly worse" if n == 1 else f"{n} others are significantly worse"
 
 
 def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:

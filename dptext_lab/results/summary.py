@@ -162,8 +162,8 @@ def combine(old: Results, new: Results) -> Results:
     for what in ("version", "stopwords"):
         if shared and old.about[what] != new.about[what]:
             raise InputError(
-                f"These results of {', '.join(shared)} differ in {what}: {old.about[what]} and {new.about[what]}. "
-                "Repeat your run with the first."
+                f"These results for {', '.join(shared)} differ in {what}: {old.about[what]} and {new.about[what]}. "
+                "Repeat your run with the first value."
             )
     if changed := [name for name in shared if old.about["data"][name] != new.about["data"][name]]:
         raise InputError(

@@ -58,7 +58,7 @@ def check(lines: Sequence[RunLine], against: Results) -> list[str]:
     known = {s.name for s in mechanisms()}
     twice = [i for i, n in _count(line.id for line in lines).items() if n > 1]
     if twice:
-        faults.append(f"{len(twice)} points occur twice, such as {twice[0]}. Remove the duplicates.")
+        faults.append(f"Repeated points: {len(twice)}, such as {twice[0]}. Remove the duplicates.")
     for line in lines:
         faults += [f"Point {line.id}: {fault}" for fault in _line(line, known)]
     faults += _provenance(lines, against)
@@ -218,7 +218,8 @@ def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> i
         print(fault)
     answer = "refused" if faults else "accepted"
     n = sum(line.mechanism != BASELINE for line in lines)
-    print(f"{path.name}: {n} points of {len({_setting(x) for x in lines})} settings, {answer}, {len(faults)} problems.")
+    counted = f"{pluralize(n, 'point')} of {pluralize(len({_setting(x) for x in lines}), 'setting')}"
+    print(f"{path.name}: {counted}, {answer}, {pluralize(len(faults), 'problem')}.")
     if reruns and not faults:
         setup = group_run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -227,7 +228,8 @@ def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> i
             where = "inside" if a.inside else "OUTSIDE"
             print(f"{a.point} {a.metric:18s} {a.value:10.5g}  {where} {a.low:.5g} to {a.high:.5g}")
         outside = sum(not a.inside for a in repeated)
-        print(f"{reruns} points repeated: {len(repeated) - outside} of {len(repeated)} scores inside their intervals.")
+        inside = f"{len(repeated) - outside} of {len(repeated)}"
+        print(f"{pluralize(reruns, 'point')} repeated. Scores inside their intervals: {inside}.")
         return int(outside > 0)
     if reruns:
         print("No point was repeated. Fix the problems first.", file=sys.stderr)

@@ -246,8 +246,8 @@ CUT = (
     "grid “tuned”. QNLI, QQP, MNLI, STS-B, Yelp and Trustpilot are excluded. Seeds: five, but three on reviews, with "
     "the sentence bank and with ADePT. DP-MLM±, DP-Prompt, DP-Paraphrase and DP-BART have one seed, so their intervals "
     "cover texts but not noise. The public prior runs in parallel order only; `bench prior` compares the orders. "
-    "DP-Prompt, DP-Paraphrase and DP-BART use the bundled models at a few ε. `bench generators` has more of them, and "
-    "Gemma. For CusText, one factor at a time varies around K = 50, balanced and record. For 1-Diffractor, lists and "
+    "DP-Prompt, DP-Paraphrase and DP-BART use the bundled models at a few ε. `bench generators` has more ε, and Gemma. "
+    "For CusText, one factor at a time varies around K = 50, balanced and record. For 1-Diffractor, lists and "
     "noises vary around geometric noise and one list. MVC and similar mechanisms run at four ε. BERTScore and "
     "perplexity cover 50 texts and the first seed. Pseudo-perplexity is measured on request only."
 )

@@ -66,12 +66,12 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
         raise InputError("None of these lines is a point of this grid. Name their grid and --max-texts.")
     missing = [p for p in points if p.id not in newest]
     if missing:
-        notes.append(f"{len(missing)} of the {len(declared)} points of the grid are missing.")
+        notes.append(f"Missing points of the grid: {len(missing)} of {len(declared)}.")
         cut = _with_missing(cut, missing)
     if extra:
-        notes.append(f"{len(extra)} points are not in the grid and are excluded.")
+        notes.append(f"Excluded points outside the grid: {len(extra)}.")
     if twice:
-        notes.append(f"{twice} lines repeat a point; the newest score of each counts.")
+        notes.append(f"Lines that repeat a point: {twice}. The newest score counts.")
     ordered = [newest[p.id] for p in points if p.id in newest]
     # The gates are those of the first seed.
     bases = {line.data: line for line in reversed(ordered) if line.mechanism == BASELINE}
@@ -125,7 +125,7 @@ def join_summaries(old: Results, new: Results, declared: Sequence[GridPoint], cu
     before, after = _seeds(old.rows), _seeds(added)
     if fewer := [key for key in before.keys() & after.keys() if after[key] < before[key]]:
         raise InputError(
-            f"The new summary has fewer seeds for {len(fewer)} settings. Remove these settings from it."
+            f"The new summary has settings with fewer seeds: {len(fewer)}. Remove them from it."
         )
     old_rows = [r for r in old.rows if (r.setting, r.data) not in after]
     points = old.about["points"] + sum(after.values()) - sum(before[key] for key in before.keys() & after.keys())

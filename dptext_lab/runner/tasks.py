@@ -18,6 +18,7 @@ import numpy as np
 from dptext_core.errors import ConfigError, InputError, ModelUnavailable
 from dptext_core.measure.judges import C
 from dptext_core.support import extras
+from dptext_core.support.checks import pluralize
 from dptext_core.support.device import resolve_device
 from dptext_core.support.imports import transformers_import_guard
 from dptext_core.support.quiet import quiet
@@ -64,7 +65,8 @@ def trained(train_x: NDArray, train_y: Sequence[str], seed: int = 0) -> Callable
     from sklearn.linear_model import LogisticRegression
 
     if len(train_x) != len(train_y) or not len(train_y):
-        raise InputError(f"Training needs a label for each row: got {len(train_x)} rows and {len(train_y)} labels.")
+        numbers = f"{pluralize(len(train_x), 'row')} and {pluralize(len(train_y), 'label')}"
+        raise InputError(f"Training needs a label for each row: got {numbers}.")
     if len(set(train_y)) == 1:
         return lambda test_x: [train_y[0]] * len(test_x)
     model = LogisticRegression(C=C, solver="lbfgs", max_iter=1000, random_state=seed)
@@ -88,7 +90,9 @@ def score(metric: str, truth: Sequence[str], predicted: Sequence[str]) -> float:
 def _confusion(truth: Sequence[str], predicted: Sequence[str]) -> NDArray[np.int64]:
     """Return counts (labels, labels): true labels in rows, predicted labels in columns."""
     if len(truth) != len(predicted) or not len(truth):
-        raise InputError(f"A score needs a guess for each text: got {len(truth)} texts and {len(predicted)} guesses.")
+        raise InputError(
+            f"A score needs a guess for each text: got {len(predicted)} for {pluralize(len(truth), 'text')}."
+        )
     column = {label: i for i, label in enumerate(sorted({*truth, *predicted}))}
     counts = np.zeros((len(column), len(column)), dtype=np.int64)
     np.add.at(counts, ([column[x] for x in truth], [column[x] for x in predicted]), 1)

@@ -86,7 +86,7 @@ def line(timing: dict[str, float]) -> str:
         f"{timing['steps']} of its {timing['words'] - 1} steps, evenly spaced; {timing['same']} have the same next "
         "word. "
         f"Ours searches all remaining words at {timing['searches']} steps, and uses at most "
-        f"{timing['peak_mib']:.0f} MiB by tracemalloc."
+        f"{timing['peak_mib']:.0f} MiB (tracemalloc)."
     )
 
 

@@ -73,7 +73,7 @@ def test_a_classifier_of_ones_own_reads_every_release_of_a_text():
     assert known == ["many", "none"] and prior == pytest.approx(np.log([0.25, 0.75]))
     # The shares of the authors count once: P(many | a, x) ∝ 0.9 · 0.2 / 0.25.
     assert log_p[0] == pytest.approx(np.log([0.9 * 0.2 / 0.25, 0.1 * 0.8 / 0.75]))
-    with pytest.raises(dpt.InputError, match="2 texts and 1 authors"):
+    with pytest.raises(dpt.InputError, match="2 texts and 1 author"):
         dpt.attacks.attack_authors(["a", "x"], ["many"], ["a"], ["many"], classifier=own)
 
 

@@ -131,7 +131,7 @@ BROKEN = {
     "picture.csv": (b"\x89PNG\r\n\x00\x1a" + SECRET.encode(), "binary"),
     "latin.csv": (b"text\n" + SECRET.encode() + b" \xe9\n", "not UTF-8 in line 2"),
     "column.csv": (f"{SECRET},label\n{SECRET},1\n".encode(), "no column named 'text'"),
-    "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "1 cell instead of 2, which ends in line 3"),
+    "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "the row that ends in line 3 has 1 cell instead of 2"),
     "twice.csv": (b"text,text\na,b\n", "2 columns named 'text'"),
     "quote.csv": (f'text\n"{SECRET}\n'.encode(), "cannot be read as a table"),
     "return.csv": (f"text,label\na,1\n{SECRET}\rb,2\n".encode(), "line 3, contains a carriage return outside"),
@@ -779,7 +779,7 @@ def test_rewritten_rows_are_learnt_from_and_those_with_errors_left_out(tmp_path,
         "downstream", "--train", tmp_path / "rewritten", "--test", test, "--out", tmp_path / "out", "--seeds", 2
     )
     assert status == 0 and "macro_f1" in out and "no information" in out and "(SD) of 2 seeds" in out
-    assert "2 rows to train, 2 to test" in error and "1 rows have no text" in error
+    assert "2 rows to train, 2 to test" in error and "Excluded rows without a text: 1." in error
     assert json.loads((tmp_path / "out" / "config.json").read_text())["train"]["name"] == "rewritten/rows.jsonl"
 
 

@@ -263,7 +263,7 @@ def test_the_whole_is_the_largest_row_and_the_sum_of_all():
     out.add(Swap.create(epsilon=2.0).guarantee("42."), untouched=True)
     message = "1 row had no sampled word: this guarantee protects nothing in it."
     assert "Each of 3 rows" in out.sentence() and message in out.sentence() and out.to_dict()["untouched"] == 1
-    message = "3 rows are rewritten, 1 had no sampled word, 2 have an error."
+    message = "3 rows were rewritten, 1 had no sampled word and 2 had an error."
     assert out.counted() == message
     latent = overall(Latent.create(epsilon=1.0, delta=0.05))
     assert (latent.one_delta, round(latent.all_delta, 9)) == (0.05, 0.15) and "δ = 0.15" in latent.sentence()

@@ -83,7 +83,7 @@ def test_exact_cells_are_exact_and_other_endings_are_refused(run, tmp_path):
     data, folder = run
     release_files.release(folder, "text", KEEP, tmp_path / "r.csv", exact=True)
     assert [row[1] for row in table(tmp_path / "r.csv")[1:]] == [row["label"] for row in ROWS]
-    with pytest.raises(dpt.ConfigError, match=r"Use one of the endings \.csv"):
+    with pytest.raises(dpt.ConfigError, match=r"Use one of the extensions \.csv"):
         release_files.release(folder, "text", (), tmp_path / "r.xlsx")
     with pytest.raises(dpt.ConfigError, match=r"\.parquet\.$"):
         release_files.inspection(data, folder, "text", (), tmp_path / "i.txt")

@@ -167,7 +167,7 @@ def test_tables_are_rewritten_and_taken_away_and_hostile_cells_stay_text(open_ap
     upload(page, "notes.csv", f"id,text\n{rows}".encode())
     assert "My doctor treated my sister on day 0." in page.locator("table").inner_text()
     page.get_by_role("button", name="Rewrite all rows").click()
-    page.get_by_text("Done: 30 rows are rewritten.").wait_for(timeout=LONG)
+    page.get_by_text("Done: 30 rows were rewritten.").wait_for(timeout=LONG)
     calm(page)
     page.get_by_text("Ledger: what was released").click()
     page.get_by_text(re.compile("There are no draws yet|Each row is one draw")).wait_for(timeout=LONG)

@@ -55,7 +55,7 @@ def test_the_values_follow_the_skeleton_at_unknown_words_too():
     ratio = [a / b for a, b in zip(plan.epsilons, other.epsilons, strict=True)]
     # One unit is another, since fewer words share the total: only who knows that learns which word was unknown.
     assert ratio == pytest.approx([ratio[0]] * len(ratio))
-    assert plan.exposes == ("which words are unknown, to anyone who knows the total and the list",)
+    assert plan.exposes == ("which words are unknown, to anyone who knows the total and every ε",)
 
 
 @pytest.mark.parametrize("options", [{"name": "dp-mlm"}, {"name": "dp-mlm-prior", "prior": "frequency"}])
@@ -97,7 +97,7 @@ def test_every_word_that_is_drawn_spends_its_value():
 def test_uniform_is_even_and_tells_only_how_many_are_unknown():
     even = distribute(MECHANISMS["santext"](), TEXT, 60.0)
     assert len(set(even.epsilons)) == 1 and even.epsilons[0] == pytest.approx(60 / len(even.sampled_tokens))
-    assert even.exposes == ("how many words are unknown, to anyone who knows the total and the list",)
+    assert even.exposes == ("how many words are unknown, to anyone who knows the total and every ε",)
     assert distribute(MECHANISMS["dp-mlm"](), TEXT, 60.0).exposes == ()
 
 

@@ -86,7 +86,7 @@ def test_no_texts(name):
 def test_score_checks_its_input():
     with pytest.raises(ConfigError, match=r"Unknown metric 'rouge'\. Use one of cosine, "):
         score("rouge", ["a"], ["a"])
-    with pytest.raises(InputError, match="1 originals and 2 rewrites"):
+    with pytest.raises(InputError, match="1 original and 2 rewrites"):
         score("bleu", ["a"], ["a", "b"])
     with pytest.raises(InputError, match="list"):
         score("bleu", "text", "text")

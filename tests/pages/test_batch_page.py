@@ -114,7 +114,7 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     assert any(w.value.startswith("In row 31,") for w in at.warning)
     press(at, "batch_start")
     assert "no word was sampled: row 31." in at.warning[0].value
-    assert "Done: 43 rows are rewritten, 1 had no sampled word, 1 has an error." in said(at)
+    assert "Done: 43 rows were rewritten, 1 had no sampled word and 1 had an error." in said(at)
     assert "Each of 43 rows has its own guarantee" in at.info[0].value and "1 row had an error" in said(at)
     assert [m.label for m in at.metric] == ["Words unchanged"] and "Rows with an error: 1" in [
         s.value for s in at.subheader
@@ -296,7 +296,7 @@ def test_what_is_left_out_of_a_file_is_said_below_its_name(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.csv", b"text,label\na,1\nb\n", "1 cell instead of 2, which ends in line 3. Correct that row"),
+        ("a.csv", b"text,label\na,1\nb\n", "the row that ends in line 3 has 1 cell instead of 2. Correct that row"),
         pytest.param("a.csv", "text\né\n".encode("latin-1"), "not UTF-8 in line 2", marks=pytest.mark.slow),
         ("a.csv", b"", "is empty"),
         pytest.param("a.jsonl", b'{"text": "a"}\n{"te', "may be truncated", marks=pytest.mark.slow),

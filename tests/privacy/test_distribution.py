@@ -27,7 +27,7 @@ def test_a_table_has_a_score_for_each_candidate(words, scores):
 
 @pytest.mark.parametrize("word", [5, None, b"w1"])
 def test_only_a_text_is_a_word(word):
-    with pytest.raises(InputError, match="A word must be a text"):
+    with pytest.raises(InputError, match="A word must be a str"):
         table().at(1.0).p(word)
 
 

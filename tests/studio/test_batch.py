@@ -195,8 +195,8 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     found = batch.rewrite()
     assert batch.done and (found.rows, found.promise["errors"], found.promise["untouched"]) == (40, 2, 2)
     assert [row for row, _ in found.errors] == [4, 7]
-    assert "4 cells instead of 3, which ends in line 8" in found.errors[1][1]
-    assert "36 rows are rewritten, 2 had no sampled word" in found.promise["counted"]
+    assert "the row that ends in line 8 has 4 cells instead of 3" in found.errors[1][1]
+    assert "36 rows were rewritten, 2 had no sampled word" in found.promise["counted"]
     assert "Each of 36 rows" in found.promise["sentence"] and "2 rows had no sampled word" in found.promise["sentence"]
     assert 0 < found.measures["unchanged"]["mean"] < 1
     # The number in each row but one is kept.
@@ -221,8 +221,8 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     capsys.readouterr()
     assert cli.main(shlex.split(line)[3:]) == 0
     noted = capsys.readouterr().err
-    assert "36 rows are rewritten, 2 had no sampled word" in noted
-    assert "row 7: my notes.csv has a row with" in noted
+    assert "36 rows were rewritten, 2 had no sampled word" in noted
+    assert "row 7: In my notes.csv, the row that ends in line 8 has" in noted
     assert (batch.run / "rows.jsonl").read_bytes() == before
     assert batch.release(".csv").read_bytes() == (tmp_path / "my notes-release.csv").read_bytes()
     # So does the Python.
@@ -332,7 +332,7 @@ def test_a_first_row_that_cannot_be_rewritten_is_no_error_of_the_run_and_rows_wi
     for _ in range(2):  # the same command a second time finds all done
         assert cli.main([*given, "--out", str(tmp_path / "one")]) == 0
         err = capsys.readouterr().err
-        assert "1 row is rewritten, 1 has an error." in err and "row 1: " in err and "\nerror: " not in err
+        assert "1 row was rewritten and 1 had an error." in err and "row 1: " in err and "\nerror: " not in err
     release.unlink()
     path.write_text('{"text": 5}\n{"text": null}\n', encoding="utf-8")
     assert cli.main([*given, "--out", str(tmp_path / "other")]) == 2
@@ -372,7 +372,7 @@ def test_rows_go_through_a_pipe_as_jsonl(monkeypatch, capsys, tmp_path):
         (("--data", "-", "--out", "-", "--release", "r.csv"), "--release needs stored rows"),
         (("--data", "-", "--out", str(tmp_path / "o"), "--release", "r.odt"), "--out -"),
         (("--data", "a.csv", "--out", str(tmp_path / "o"), "--exact-cells"), "needs --release or --inspection"),
-        (("--data", "a.csv", "--out", str(tmp_path / "o"), "--release", "r.odt"), "Use one of the endings"),
+        (("--data", "a.csv", "--out", str(tmp_path / "o"), "--release", "r.odt"), "Use one of the extensions"),
     ):
         status, rows, err = piped(monkeypatch, capsys, "", *wrong)
         assert (status, rows) == (2, []) and said in err and not (tmp_path / "o").exists()

@@ -21,7 +21,7 @@ def test_it_tells_its_listener_and_stops_where_it_is_asked_to():
     assert told == [(1, 2)] and not task.cancelled
     task.cancel()
     assert task.cancelled
-    with pytest.raises(dpt.Cancelled, match=r"^Stopped, as you asked\.$"):
+    with pytest.raises(dpt.Cancelled, match=r"^Stopped as asked\.$"):
         task.check()
     with pytest.raises(dpt.Cancelled, match="What was learned is kept"):
         task.check("What was learned is kept.")

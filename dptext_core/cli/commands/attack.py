@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--draws",
         type=whole_number("the number of draws"),
         metavar="N",
-        help="which-text: minimum number of fresh rewrites that measure the success, divided equally over the "
+        help="which-text: minimum number of fresh rewrites to measure the success, divided equally over the "
              "texts; 0 for none. two-texts: rewrites of each text",
     )
     parser.add_argument("--json", action="store_true", help="two-texts: print JSON, with the exact trade-off curve")

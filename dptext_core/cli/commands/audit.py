@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--two-texts",
         action="store_true",
-        help="also distinguish three bundled pairs of texts with classifiers: a measured lower bound of ε for each",
+        help="also distinguish three bundled pairs of texts with classifiers: a measured lower bound on ε for each",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

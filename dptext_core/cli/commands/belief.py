@@ -29,8 +29,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--draws",
         type=whole_number("the number of draws"),
         metavar="N",
-        help="releases that estimate the reader's expected success; 0 for none (default: no estimate if an exact "
-             "value exists; 64 for one ε if no model runs; otherwise 0)",
+        help="number of releases to estimate the reader's expected success; 0 for none (default: no estimate if an "
+             "exact value exists; 64 for one ε if no model runs; otherwise 0)",
     )
     add_seed(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -8,8 +8,8 @@ from ..console import emit
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["mechanism"], help="name of the package")
-    parser.add_argument("name", metavar="NAME", help="small letters, digits and hyphens: my-mechanism")
+    parser.add_argument("what", choices=["mechanism"], help="kind of package")
+    parser.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens: my-mechanism")
     parser.add_argument("--out", metavar="DIR", help="the folder to make (default: NAME)")
 
 

@@ -21,7 +21,7 @@ from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
 from ...mechanisms.base import BATCH, Mechanism
 from ...support import plugins
-from ...support.checks import shorten_repr
+from ...support.checks import pluralize, shorten_repr
 from ...support.task import on_terminal
 from ...support.whole_files import sweep
 from ...text.visible import count_removed, removed_note
@@ -87,7 +87,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def _worker_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags for more than one process."""
-    group = parser.add_argument_group("several processes, see docs/scale.md in the repository")
+    group = parser.add_argument_group("several processes (see docs/scale.md in the repository)")
     group.add_argument(
         "--engine",
         choices=("local", "ray"),
@@ -168,7 +168,7 @@ def run(args: argparse.Namespace) -> None:
         "seed": args.seed,
         "batch": args.batch,
         "measures": measures,
-        "task": on_terminal(f"rewriting {data.count:,} rows"),
+        "task": on_terminal(f"rewriting {pluralize(data.count, 'row')}"),
     }
     with explain_resume(args.out):
         if (workers := _workers(args)) is None:

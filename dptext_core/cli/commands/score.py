@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--identifiers",
         metavar="F",
-        help="annotated originals in TAB's JSON format: how many direct and quasi identifiers are hidden",
+        help="annotated originals in TAB's JSON format, to count hidden direct and quasi-identifiers",
     )
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")

@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Sequence
 
 from ...errors import ConfigError, InputError
-from ...support.checks import text_list
+from ...support.checks import pluralize, text_list
 from .registry import REGISTRY, Metric, measure
 
 _FILES = {module.name for module in pkgutil.iter_modules(__path__)}
@@ -42,9 +42,8 @@ def score(name: str, originals: Sequence[str], rewrites: Sequence[str]) -> list[
         raise ConfigError(f"Unknown metric {name!r}. Use one of {', '.join(METRICS)}.")
     originals, rewrites = text_list(originals, "originals"), text_list(rewrites, "rewrites")
     if len(originals) != len(rewrites):
-        raise InputError(
-            f"score needs one rewrite for each original: got {len(originals)} originals and {len(rewrites)} rewrites."
-        )
+        numbers = f"{pluralize(len(originals), 'original')} and {pluralize(len(rewrites), 'rewrite')}"
+        raise InputError(f"score needs one rewrite for each original: got {numbers}.")
     if not originals:
         return []
     return importlib.import_module(f".{name}", __name__).score(originals, rewrites)

@@ -219,7 +219,7 @@ _ALL = (
         "attack_bayes",
         "Optimal guess right",
         about="How often the Bayes-optimal guess recovers a replaced word, from the released word, the mechanism, ε "
-              "and public word frequencies. It is exact: nobody with this knowledge does better.",
+              "and public word frequencies. Nobody with this knowledge does better.",
     ),
     _attacked(
         "attack_nearest",

@@ -26,7 +26,7 @@ class Surrogates(ReplacingMechanism):
     summary = "Each detected name, place, date, number and address becomes a random one. Nothing else is protected."
     steps = (
         "A detector flags names, places, dates, numbers and addresses",
-        "Each flagged word becomes a random stand-in of its type, {n} at most",
+        "Your flagged word becomes one of {n} random stand-ins of its type",
         "Every other word is released unchanged",
     )
 

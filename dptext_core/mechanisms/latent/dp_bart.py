@@ -118,8 +118,8 @@ class DPBARTConfig:
         max=1e4,
         advanced=True,
         live=True,
-        help="Each number from the encoder is clipped to the range −C to C. The default is the paper's for BART, "
-             "and estimated from public texts for the bundled model.",
+        help="Each number from the encoder is clipped to the range −C to C. The default is the paper's for BART; "
+             "for the bundled model, it is estimated from public texts.",
         phrase="C = {}",
     )
     denoise: bool = option(

@@ -41,7 +41,7 @@ class PublicText(Private):
         if len(set(places)) < len(places) or any(
             not 0 <= i < len(self.skeleton.kept_tokens) or self.skeleton.kept_tokens[i] is not None for i in places
         ):
-            raise InputError("Each gap of the skeleton must contain at most one released word.")
+            raise InputError("Each hole of the skeleton must contain at most one released word.")
 
     @property
     def words(self) -> tuple[str | None, ...]:

@@ -110,8 +110,8 @@ class DPSentenceConfig:
         label="Bank of sentences",
         kind="text",
         changes_distribution=True,
-        help="Each output is a sentence of this bank: “wordnet”, or a folder from the command bank build. A bank of "
-             "texts like yours preserves the most meaning.",
+        help="Each output is a sentence of this bank: “wordnet”, or a folder from `bank build`. A bank of texts like "
+             "yours preserves the most meaning.",
         phrase="bank: {}",
         offered_names=tuple(banks.BUNDLED),
     )

@@ -77,7 +77,7 @@ class SanText(PriorMechanism):
     references = ("yue2021santext",)
     title = "SanText"
     notion = "metric"
-    summary = "Each word becomes any word of the vocabulary; nearer words are more likely (exponential mechanism)."
+    summary = "Each word becomes a word of the vocabulary; nearer words are more likely (exponential mechanism)."
     steps = (
         "{n} words are compared with yours",
         "Nearer words score higher",

@@ -49,7 +49,7 @@ class _Places(Alignment["WordMechanism"]):
         return tuple(i for i in self.sampled_tokens(prepared) if self.m._step_epsilon(prepared, i, each) > 0)
 
     def total_leaks(self, uneven: bool = False) -> tuple[str, ...]:
-        message = f"{'which' if uneven else 'how many'} words are unknown, to anyone who knows the total and the list"
+        message = f"{'which' if uneven else 'how many'} words are unknown, to anyone who knows the total and every ε"
         return (message,) if self.m.config.oov == "random" else ()
 
 

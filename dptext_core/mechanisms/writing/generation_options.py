@@ -20,7 +20,7 @@ def max_tokens_option(default: int) -> Any:
         kind="integer",
         min=1,
         max=256,
-        help="The largest number of tokens in the output, including the end token; it is not protected. The "
+        help="The largest number of output tokens, including the end token; the limit is not protected. The "
              "guarantee counts ε for all of them, written or not.",
         phrase="at most {} tokens",
     )
@@ -47,8 +47,8 @@ def clip_option() -> Any:
         changes_distribution=True,
         choices=("tuned", "paper"),
         presets={"paper": "paper"},
-        help="Scores are clipped to this range before sampling; the guarantee is the same. The paper's range is "
-             "from the mean to four standard deviations above it; the tuned range was chosen on public text.",
+        help="Scores are clipped to this range before sampling; the guarantee is the same for both. The paper's range "
+             "is from the mean to four standard deviations above it; the tuned range was chosen on public text.",
         phrase="clipping range: {}",
     )
 

@@ -178,14 +178,14 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
         "When 30% of the sampled words are unchanged, 1-Diffractor is first on SST-2, without a significant lead: "
         "accuracy 66.5% ± 1.0%. Without rewriting: 80.0%."
     )
-    assert doubt.startswith("1-Diffractor and MVC are not significantly different. 1 other is significantly lower. ")
+    assert doubt.startswith("1-Diffractor and MVC are not significantly different. 1 other is significantly worse. ")
     clear = board(
         table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2", "accuracy", at=0.3
     )
     assert clear.detectable == pytest.approx((1.96 + 0.8416) * math.hypot(0.01, 0.01) / 1.96, rel=1e-3)
     said, doubt = leaderboard_text.answer(clear, "SST-2")
     assert "TEM preserves the most on SST-2: accuracy 90.0%" in said
-    assert doubt == "1 other is significantly lower. A difference of 2.0 points is detected with 80% power."
+    assert doubt == "1 other is significantly worse. A difference of 2.0 points is detected with 80% power."
     none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
     said, what = leaderboard_text.answer(none, "SST-2")
     assert not none.entries and said.endswith("no setting has a measured point near this level on SST-2.")
@@ -435,7 +435,7 @@ def test_points_that_were_run_as_the_results_were_have_no_fault(lines, against):
     ("change", "fault"),
     [
         (lambda x: [x[0], *x[1:3]], "fewer than 3 seeds"),
-        (lambda x: [*x, x[1]], "twice"),
+        (lambda x: [*x, x[1]], "Repeated points: 1, such as"),
         (lambda x: x[1:], "Unprotected text is missing"),
         (lambda x: [], "has no points"),
         (lambda x: [x[0], *(changed(y, mechanism="mine") for y in x[1:])], "mechanism 'mine' is unknown"),
@@ -495,7 +495,8 @@ def test_the_check_ends_as_a_command_does(lines, against, tmp_path, monkeypatch,
     path.write_text("".join(json.dumps(x.to_dict()) + "\n" for x in lines), encoding="utf-8")
     assert bench_leaderboard.main(["--check", str(path), "--rerun", "1"]) == 0
     said = capsys.readouterr().out
-    assert "mine.jsonl: 3 points of 2 settings, accepted, 0 problems." in said and "1 of 1 scores inside" in said
+    assert "mine.jsonl: 3 points of 2 settings, accepted, 0 problems." in said
+    assert "1 point repeated. Scores inside their intervals: 1 of 1." in said
     assert [x.mechanism for x in asked[0]] == ["diffractor"]
     inside = dataclasses.replace(inside, value=0.9)
     assert bench_leaderboard.main(["--check", str(path), "--rerun", "1"]) == 1 and "OUTSIDE" in capsys.readouterr().out

@@ -322,9 +322,9 @@ def test_the_newest_of_two_lines_counts_and_missing_points_are_counted():
     for order in ((old, new), (new, old)):
         found, notes = merged(line(BASE), *order)
         assert found.rows[0].value == 0.9
-        assert [n.split(";")[0] for n in notes] == [
-            "2 of the 4 points of the grid are missing.",
-            "1 lines repeat a point",
+        assert notes == [
+            "Missing points of the grid: 2 of 4.",
+            "Lines that repeat a point: 1. The newest score counts.",
         ]
     once, twice = merged(line(BASE), new), merged(line(BASE), new, line(BASE), new)
     assert once[0].about == twice[0].about and once[1] == twice[1], "a file that is named twice is read once"
@@ -488,7 +488,7 @@ def test_settings_of_ones_own_are_run_in_the_place_of_a_grid():
         (["--setting", "tem", *["--setting", "mvc"] * 2, *["--epsilon", "9"] * 2], "got 2 lists for 3"),
         (["--setting", "custext", "--set", "nowhere"], "no data set 'nowhere'"),
         (["--setting", "custext", "--seeds", "0"], "--seeds"),
-        (["--setting", "custext", "--grid", "full"], "exclude each other"),
+        (["--setting", "custext", "--grid", "full"], "does not work with --grid"),
         (["--epsilon", "3"], "only with --setting"),
     ):
         with pytest.raises(ConfigError, match=said):

@@ -97,7 +97,7 @@ def test_scores_are_scikit_learns(pairs):
 def test_score_checks_its_input():
     with pytest.raises(ConfigError, match="accuracy, macro_f1"):
         score("auc", ["a"], ["a"])
-    with pytest.raises(InputError, match="2 texts and 1 guesses"):
+    with pytest.raises(InputError, match="got 1 for 2 texts"):
         score("f1", ["a", "b"], ["a"])
     with pytest.raises(InputError):
         score("f1", [], [])
@@ -136,7 +136,7 @@ def test_gate_lets_in_what_can_be_told_and_no_noise():
     # Guessing at random has a higher macro-F1 than one label for all: that alone must not open the gate.
     noise = gate(data, task, np.random.default_rng(4).permutation(truth).tolist())
     assert noise.score - noise.majority > 3 * noise.se and not noise.enters
-    with pytest.raises(InputError, match="5 guesses"):
+    with pytest.raises(InputError, match="got 5 for 56 texts"):
         gate(data, task, truth[:5])
 
 
