@@ -216,8 +216,9 @@ def score(
 def _check_texts(originals: Sequence[str], others: Sequence[str], what: str) -> tuple[list[str], list[str]]:
     one, other = text_list(originals, "originals"), text_list(others, what)
     if len(one) != len(other) or not one:
-        raise InputError(f"There are {len(one)} originals and {len(other)} {what}. Give as many {what} as "
-                         "originals, at least one.")
+        raise InputError(
+            f"Number of originals: {len(one)}, of {what}: {len(other)}. Give as many {what} as originals, at least one."
+        )
     return one, other
 
 
