@@ -476,10 +476,10 @@ def test_a_kill_in_the_first_moments_and_other_versions_later_do_no_harm(tmp_pat
     write(out / "rows.jsonl", "")
     write(out / ".config.json.tmp", "{")
     assert rewrite_file(data, swap, out)["rows"] == 3
-    assert "other versions" not in (out / "log.txt").read_text()
+    assert "different versions" not in (out / "log.txt").read_text()
     monkeypatch.setattr("dptext_core.data.folder.PACKAGES", ("numpy",))
     rewrite_file(data, swap, out)
-    assert "resumes with other versions" in (out / "log.txt").read_text()
+    assert "resumes with different versions" in (out / "log.txt").read_text()
     assert list(json.loads((out / "environment.json").read_text())["packages"]) == ["numpy"]
 
 
