@@ -26,12 +26,18 @@ BEFORE, REWRITE = "play_before", "are the rewrite"
 
 
 def set_open(what: str, to: bool) -> None:
-    """Open or close a drawer, and scroll to one that opens.
+    """Open or close a drawer, close “More”, and scroll to a drawer that opens.
 
     The state is explicit, because a click that arrives with a run of the whole page may be handled twice.
     """
     state[what] = to
+    close_more()
     session().bring = DRAWERS.get(what, "") if to else ""
+
+
+def close_more() -> None:
+    """Close “More” after a choice in it: it would cover the result."""
+    state.play_others = False
 
 
 def hide_until_open(key: str, opened: str) -> None:
