@@ -193,6 +193,8 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     page.locator(".strip .edit").first.wait_for(timeout=LONG)
     assert len(page.evaluate(CONTROLS)) <= 16, page.evaluate(CONTROLS)
     before = places(page)
+    assert page.locator(".strip .gauge button:disabled").count() == 2
+    assert page.locator(".strip .gauge button:disabled:not([title=''])").count() == 0, "they are text, without a hint"
     page.get_by_role("button", name="Show the attack").click()
     key = page.locator(".strip .key")
     key.filter(has_text=re.compile(r"recovered \d+ of \d+ words\.")).wait_for(timeout=LONG)
