@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import threading
 import time
@@ -20,6 +21,7 @@ from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.numbers import percent
 from dptext_core.support.assets import examples
+from dptext_studio.components import download
 from dptext_studio.components.rewrite_view import copies_of, word_of
 from dptext_studio.figures import side_by_side
 from dptext_studio.figures.glossary import definition
@@ -107,6 +109,27 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
         assert said.startswith(f"{k} of 1 identifying words still visible, ") and " change" in said
     assert page.select_slider[0].help == definition("ε")
     assert len({r.noise_id for r in results}) == 2 and len(mine(page).ledger.entries) == 2 and not released(page)
+
+
+def test_the_table_is_downloaded_with_the_methods_of_its_settings(monkeypatch):
+    made = {}
+    real = download.st.download_button
+
+    def spy(label, make, name, kind, **given):
+        made[given["key"]] = make
+        return real(label, make, name, kind, **given)
+
+    monkeypatch.setattr(download.st, "download_button", spy)
+    at = opened(compare_methods=True)
+    shown = next(d.value for d in at.dataframe if "counts" in d.value.columns)
+    rows = list(csv.DictReader(made["compare_csv"]().splitlines()))
+    assert list(rows[0]) == list(shown.columns) and [r["setting"] for r in rows] == list(shown["setting"])
+    for name in ("ε", "total ε", "identifying words still visible"):
+        assert [r[name] for r in rows] == list(shown[name])
+    assert "…" not in str(rows), "what is not measured yet is empty"
+    paragraph = next(c.value for c in at.code if "We rewrote texts" in c.value)
+    assert "ε = 1.1" in paragraph and "ε = 0.7" in paragraph
+    assert not released(at) and [t.file for t in mine(at).ledger.exports] == ["comparison.csv"]
 
 
 def test_what_is_kept_of_the_meaning_is_measured_beside_the_rewrites_and_draws_nothing_again(page):
