@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from dptext_studio.server import comparison
 from dptext_studio.server.rewrite_cache import RewriteCache
 from dptext_studio.server.session import Session
 from dptext_studio.views.compare import card_settings, cards, certainty, equal_privacy
+from dptext_studio.views.compare import page as compare_page
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister Halvorsen."
@@ -130,6 +132,21 @@ def test_the_table_is_downloaded_with_the_methods_of_its_settings(monkeypatch):
     paragraph = next(c.value for c in at.code if "We rewrote texts" in c.value)
     assert "ε = 1.1" in paragraph and "ε = 0.7" in paragraph
     assert not released(at) and [t.file for t in mine(at).ledger.exports] == ["comparison.csv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [("", 0), ("One.", 0), ("One.\n", 0), ("One.\nTwo.", 2), ("One.\r\n \n\nTwo.\nThree.\n", 3), ("a\u2028b", 0)],
+)
+def test_several_lines_are_counted_and_called_one_text(text, lines):
+    said = compare_page.lines_note(text)
+    assert [int(n) for n in re.findall(r"\d+", said)] == ([1, lines] if lines else [])
+
+
+def test_what_is_typed_on_several_lines_is_rewritten_as_the_one_text_that_the_page_says():
+    at = opened(text="My doctor paid.\nMy sister paid.")
+    assert any("1 text with 2 lines" in c.value for c in at.caption)
+    assert [o.viewed_rewrite.result.text.count("\n") for o in mine(at).at("compare").result] == [1, 1]
 
 
 def test_what_is_kept_of_the_meaning_is_measured_beside_the_rewrites_and_draws_nothing_again(page):
