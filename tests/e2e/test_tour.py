@@ -234,7 +234,8 @@ def test_choosing_and_freeing_a_word_moves_nothing_and_names_one_word_everywhere
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("button", name="Analyses").click()
     page.locator(".st-key-play_far").wait_for(timeout=LONG)
-    page.keyboard.press("Escape")
+    page.wait_for_function("document.activeElement.matches('.st-key-play_far')", timeout=LONG)
+    page.get_by_role("button", name="Analyses", exact=True).wait_for(state="detached", timeout=LONG)
     settled(page)
     idle(seen)  # the drawer is scrolled into sight when it is drawn
     page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")

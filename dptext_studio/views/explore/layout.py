@@ -18,8 +18,15 @@ PANELS = ("Attacks", "Equal privacy", "Ledger", "Guarantee", "Benchmarks")
 SHUT = "<style>.st-key-{} {{ display: {}; }}</style>"
 #: The drawer below everything else, and its container.
 DRAWERS = {"play_far_open": "play_far", "play_options_open": "play_options"}
+#: It takes the focus too: the menu with the button that opened it is gone.
 BRING = """<script>
-setTimeout(() => document.querySelector(".st-key-{}")?.scrollIntoView({{ block: "start" }}), 200);
+setTimeout(() => {{
+  const drawer = document.querySelector(".st-key-{}");
+  if (!drawer) return;
+  drawer.scrollIntoView({{ block: "start" }});
+  drawer.tabIndex = -1;
+  drawer.focus({{ preventScroll: true }});
+}}, 200);
 </script>"""
 #: The container of the last result, which always exists, and its name in sentences.
 BEFORE, REWRITE = "play_before", "are the rewrite"
