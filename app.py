@@ -77,6 +77,7 @@ def run() -> None:
     page.run()
     footer.footer()
     shell.help_marks()
+    shell.follow_theme()
 
 
 if __name__ == "__main__":  # the server runs this file for each visitor

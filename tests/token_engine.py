@@ -41,6 +41,7 @@ function standing(data, epsilons) {
 }
 
 const rough_at = (data, eps) => ready(data).filter((t) => t.drawn).map((t) => rough(t, eps));
+const tourSteps = () => TOUR_STEPS;
 const capitals = (words) => words.map(capital);
 const changed = (data, epsilons) => {
   const tokens = ready(data);
@@ -52,7 +53,7 @@ const changed = (data, epsilons) => {
 @cache
 def _engine() -> MiniRacer:
     engine = MiniRacer()
-    files = ("token_math.js", "belief_panel.js", "strip_attack.js")
+    files = ("token_math.js", "belief_panel.js", "tour_steps.js", "strip_attack.js")
     engine.eval("\n".join((UI / name).read_text(encoding="utf-8") for name in files) + _ASK)
     return engine
 

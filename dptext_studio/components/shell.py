@@ -19,6 +19,11 @@ _MARKS = st.components.v2.component(
     html="<span hidden></span>",
     js=read_beside(__file__, "help_marks.js"),
 )
+_THEME = st.components.v2.component(
+    "dptext_theme_change",
+    html="<span hidden></span>",
+    js=read_beside(__file__, "theme_change.js"),
+)
 _ROOM = '<div style="height: 420px; width: 10px"></div>'
 
 
@@ -52,6 +57,11 @@ def plugin_problems() -> None:
 def help_marks() -> None:
     """Let a click or a tap on a help mark show its help without changing a switch."""
     _MARKS(key="help_marks")
+
+
+def follow_theme() -> None:
+    """Run the page again after a change between light and dark, so that figures get the colours of the page."""
+    _THEME(key="theme_change", on_ground_change=lambda: None)
 
 
 def three_places(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:

@@ -21,8 +21,8 @@ def text_box(key: str, height: int) -> str:
         state[key],
         key=key,
         height=height,
-        placeholder="Type or paste a text.",
-        help="The same text as on Explore. Only this session uses it.",
+        placeholder="Type or paste one text.",
+        help="One text, the same as on Explore: line breaks do not separate texts. Only this session uses it.",
     )
     session().text = state[key]
     return state[key]

@@ -256,6 +256,8 @@ def test_nothing_overflows_on_a_phone(open_once: Callable) -> None:
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         page.wait_for_function(f"({ground} === '{bright}') === {str(scheme == 'light').lower()}", timeout=LONG)
+        # The page runs again by itself, so that figures and popovers have the new colours, too.
+        page.wait_for_function(f"getComputedStyle(document.documentElement).colorScheme === '{scheme}'", timeout=LONG)
         settled(page)
         painted(page)
         assert fits_across(page), scheme

@@ -193,6 +193,8 @@ def test_the_attack_lies_over_the_words_and_goes_with_them(open_app: Callable) -
     page.locator(".strip .edit").first.wait_for(timeout=LONG)
     assert len(page.evaluate(CONTROLS)) <= 16, page.evaluate(CONTROLS)
     before = places(page)
+    assert page.locator(".strip .gauge button:disabled").count() == 2
+    assert page.locator(".strip .gauge button:disabled:not([title=''])").count() == 0, "they are text, without a hint"
     page.get_by_role("button", name="Show the attack").click()
     key = page.locator(".strip .key")
     key.filter(has_text=re.compile(r"recovered \d+ of \d+ words\.")).wait_for(timeout=LONG)
@@ -232,7 +234,8 @@ def test_choosing_and_freeing_a_word_moves_nothing_and_names_one_word_everywhere
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("button", name="Analyses").click()
     page.locator(".st-key-play_far").wait_for(timeout=LONG)
-    page.keyboard.press("Escape")
+    page.wait_for_function("document.activeElement.matches('.st-key-play_far')", timeout=LONG)
+    page.get_by_role("button", name="Analyses", exact=True).wait_for(state="detached", timeout=LONG)
     settled(page)
     idle(seen)  # the drawer is scrolled into sight when it is drawn
     page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.numbers import percent
 from dptext_core.support.assets import examples
+from dptext_studio.components import download
 from dptext_studio.components.rewrite_view import copies_of, word_of
 from dptext_studio.figures import side_by_side
 from dptext_studio.figures.glossary import definition
@@ -27,6 +30,7 @@ from dptext_studio.server import comparison
 from dptext_studio.server.rewrite_cache import RewriteCache
 from dptext_studio.server.session import Session
 from dptext_studio.views.compare import card_settings, cards, certainty, equal_privacy
+from dptext_studio.views.compare import page as compare_page
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister Halvorsen."
@@ -107,6 +111,42 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
         assert said.startswith(f"{k} of 1 identifying words still visible, ") and " change" in said
     assert page.select_slider[0].help == definition("ε")
     assert len({r.noise_id for r in results}) == 2 and len(mine(page).ledger.entries) == 2 and not released(page)
+
+
+def test_the_table_is_downloaded_with_the_methods_of_its_settings(monkeypatch):
+    made = {}
+    real = download.st.download_button
+
+    def spy(label, make, name, kind, **given):
+        made[given["key"]] = make
+        return real(label, make, name, kind, **given)
+
+    monkeypatch.setattr(download.st, "download_button", spy)
+    at = opened(compare_methods=True)
+    shown = next(d.value for d in at.dataframe if "counts" in d.value.columns)
+    rows = list(csv.DictReader(made["compare_csv"]().splitlines()))
+    assert list(rows[0]) == list(shown.columns) and [r["setting"] for r in rows] == list(shown["setting"])
+    for name in ("ε", "total ε", "identifying words still visible"):
+        assert [r[name] for r in rows] == list(shown[name])
+    assert "…" not in str(rows), "what is not measured yet is empty"
+    paragraph = next(c.value for c in at.code if "We rewrote texts" in c.value)
+    assert "ε = 1.1" in paragraph and "ε = 0.7" in paragraph
+    assert not released(at) and [t.file for t in mine(at).ledger.exports] == ["comparison.csv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [("", 0), ("One.", 0), ("One.\n", 0), ("One.\nTwo.", 2), ("One.\r\n \n\nTwo.\nThree.\n", 3), ("a\u2028b", 0)],
+)
+def test_several_lines_are_counted_and_called_one_text(text, lines):
+    said = compare_page.lines_note(text)
+    assert [int(n) for n in re.findall(r"\d+", said)] == ([1, lines] if lines else [])
+
+
+def test_what_is_typed_on_several_lines_is_rewritten_as_the_one_text_that_the_page_says():
+    at = opened(text="My doctor paid.\nMy sister paid.")
+    assert any("1 text with 2 lines" in c.value for c in at.caption)
+    assert [o.viewed_rewrite.result.text.count("\n") for o in mine(at).at("compare").result] == [1, 1]
 
 
 def test_what_is_kept_of_the_meaning_is_measured_beside_the_rewrites_and_draws_nothing_again(page):

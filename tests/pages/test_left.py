@@ -41,6 +41,7 @@ LEAVES = {
     "compare": {
         "compare1_download": ("rewrite.txt", "rewrite"),
         "compare2_download": ("rewrite.txt", "rewrite"),
+        "compare_csv": ("comparison.csv", "private"),
         "ledger_download": ("ledger.json", "promise"),
     },
     "map": {"trade_html": ("trade-off.html", "private"), "trade_csv": ("trade-off.csv", "private")},

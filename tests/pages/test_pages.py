@@ -450,6 +450,16 @@ def test_a_choice_stays_while_its_text_is_drawn_again_and_goes_with_it():
 plugins = pytest.fixture(foreign.registered)
 
 
+@pytest.mark.parametrize(
+    ("button", "opened"), [("play_far_button", "play_far_open"), ("play_advanced", "play_options_open")]
+)
+def test_more_closes_when_one_of_its_buttons_opens_something_below(button, opened):
+    at = settle(app("play_others"))
+    at.button(key=button).click()
+    settle(at)
+    assert at.session_state[opened] and not at.session_state["play_others"]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("plugins")
 def test_a_card_chooses_a_mechanism_and_more_has_all_others():
@@ -458,6 +468,9 @@ def test_a_card_chooses_a_mechanism_and_more_has_all_others():
     assert cards == {s.name for s in dpt.mechanisms()}
     for name in ("custext", "foreign-swap", "dp-mlm"):
         at.button(key=f"play_family_{name}").click()
+        settle(at)
+        assert not at.session_state["play_others"]
+        at.session_state["play_others"] = True
         settle(at)
         kinds = {b.key.removeprefix("play_family_"): b.proto.type for b in at.button if "play_family_" in (b.key or "")}
         assert [n for n, kind in kinds.items() if kind == "primary"] == [name]

@@ -10,6 +10,7 @@ from small_spaces import on, random_space
 from small_spaces import words as small_words
 from token_engine import call
 
+import dptext_core as dpt
 from dptext_studio.components.token_strip import MOST_TYPED
 from dptext_studio.figures.odds_view import odds_view
 
@@ -117,3 +118,43 @@ def test_the_odds_of_one_draw_grow_with_epsilon_as_its_guarantee_does(name, opti
     view = odds_view(m, prepared, guarantee, 0.5, 8.0)
     assert view["notion"] == guarantee.notion and view["draws"] == guarantee.draws
     assert view["loss"] * m.config.epsilon == pytest.approx(guarantee.epsilon)
+
+
+def test_the_step_with_the_slider_says_in_odds_what_epsilon_is():
+    said = call("tourSteps")[4]["say"]
+    assert f"at ε = 1, a 50:50 guess becomes at most {call('oddsPair', 1.0)}." in said
+    assert all(len(sentence.split()) <= 25 for step in call("tourSteps") for sentence in step["say"].split(". "))
+
+
+def odds(notion: str, loss: float, draws: int) -> dict:
+    return {"notion": notion, "unit": "word", "draws": draws, "loss": loss}
+
+
+@pytest.mark.parametrize("view", [odds("pure", 1, 1), odds("pure", 1, 37), odds("group", 1, 9), odds("metric", 2, 5)])
+def test_the_end_of_the_dial_is_called_private_only_where_the_guarantee_of_the_whole_text_limits_a_reader(view):
+    epsilons = np.geomspace(0.01, 500.0, 200).tolist()
+    private = [call("dialEnd", view, eps) == "private" for eps in epsilons]
+    assert private == [view["draws"] * view["loss"] * eps <= 12 for eps in epsilons]
+    assert any(private) and not all(private)
+    for eps, is_private in zip(epsilons, private, strict=True):
+        assert not is_private or "no practical limit" not in call("oddsWords", view, eps)
+
+
+@pytest.mark.parametrize("name", ["dp-mlm", "dp-sentence", "custext", "mahalanobis"])
+def test_no_dial_calls_an_epsilon_private_beside_a_guarantee_without_a_practical_limit(name):
+    low, high, _ = dpt.mechanism_class(name).epsilon_range()
+    for eps in np.geomspace(low, high, 157).tolist():
+        for notion in ("pure", "group", "metric", "none", ""):
+            view = odds(notion, 1.0, 37)
+            limited = "no practical limit" not in call("oddsWords", view, eps)
+            assert "private" not in call("dialEnd", view, eps) or limited
+
+
+def test_identifying_words_that_are_gone_are_counted_beside_what_a_reader_still_infers():
+    words = ["heart", "lung"]
+    said = {
+        p: call("inferredWords", {"p": [p, 1 - p], "guess": int(p < 0.5), "exact": True}, words)
+        for p in (1.0, 0.98, 0.51, 0.5, 0.1)
+    }
+    assert [re.findall(r"heart: (\d+)%", text) for text in said.values()] == [["100"], ["98"], ["51"], [], []]
+    assert call("inferredWords", None, []) == said[0.5] == said[0.1] != "", "where no belief is known"

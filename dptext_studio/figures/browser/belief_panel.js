@@ -6,7 +6,7 @@ const LEANING = 0.6; // certainty up to which a reader merely leans
 const CHOOSE = "Choose a word in the text to see what a reader believes about it.";
 const NAME = "Enter a word of your text and its alternatives.";
 const SURE = 0.9; // certainty above which a word gives the fact away
-const MOST = 0.5; // the certainty that the dial has a mark for
+const MOST = 0.5; // the certainty that the dial has a mark for, and from which on a reader infers a fact
 const LONGEST = 400; // characters of a list of alternatives, as the server takes them
 const FEW = 5; // words whose bars have more room
 
@@ -69,6 +69,14 @@ function remark(belief, found, { released, copied, text }) {
     return `The original word was sampled again, ${sure > SURE ? "and the reader knows it" : "but other words could have produced it too"}.`;
   }
   return `“${capital(released)}” is not “${fact}”, but ${gives}. Replacing a word does not always hide the fact.`;
+}
+
+// Comes beside the number of visible identifying words: the fact that a reader still infers without them. found: the
+// belief, null if unknown.
+function inferredWords(found, words) {
+  return found?.p[0] > MOST
+    ? `The reader still infers ${words[0]}: ${about(found)}${share(found.p[0])}`
+    : "Other words may still reveal facts";
 }
 
 // What to do if there is no certainty, shown next to its gauge.

@@ -12,7 +12,7 @@ class StripIdentifiers {
     // On a first screen the list covers the text, and its counter opens it.
     (data.stage ? ui.dial : ui.legend.parentElement).insertBefore(ui.standing, data.stage ? null : ui.legend);
     ui.standing.hidden = !data.telling;
-    ui.whichStand.disabled = !this.telling.length || data.tools === false;
+    this.enable(ui.whichStand, this.telling.length > 0 && data.tools !== false, "Which words these are");
     if (!this.telling.length) this.listStanding(false);
     ui.finder.textContent = data.finder ? ` and by the spaCy pipeline ${data.finder}` : "";
     const shown = this.telling.slice(0, CHIPS);
@@ -33,6 +33,12 @@ class StripIdentifiers {
     ui.chips.hidden = !shown.length;
     ui.stood.parentElement.dataset.all = this.standing(this.telling);
     this.toldStands = null;
+  }
+
+  // A gauge's line that opens nothing is plain text: no hint and no change under the mouse.
+  enable(line, does, hint) {
+    line.disabled = !does;
+    line.title = does ? hint : "";
   }
 
   listStanding(open) {

@@ -12,6 +12,7 @@ class StripOdds {
 
   paintOdds() {
     const { ui, data, eps } = this;
+    put(ui.lowEnd, dialEnd(data.odds ?? {}, eps));
     ui.oddsWords.hidden = !data.odds || Boolean(data.spread);
     if (ui.oddsWords.hidden) return;
     const now = this.panel.at(eps);

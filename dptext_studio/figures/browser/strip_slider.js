@@ -110,7 +110,7 @@ class StripSlider {
         mark.classList.toggle("near", i > 0 && i < marks.length - 1 && (at < 0.15 || at > 0.78));
         mark.classList.toggle("tight", i > 0 && i < marks.length - 1 && (at < 0.1 || at > 0.88));
         mark.style.left = `${100 * at}%`;
-        if (i === 0) mark.append(make("small", "", " more private"));
+        if (i === 0) mark.append(make("small", "", " hides more"));
         if (i === marks.length - 1) mark.prepend(make("small", "", "closer to the original "));
         return mark;
       }),
@@ -186,7 +186,8 @@ class StripSlider {
     const all = this.telling.length;
     const left = this.telling.filter((f) => f.stands).length;
     ui.toldGauge.style.visibility = data.telling || data.belief ? "" : "hidden";
-    ui.whichStand.style.visibility = data.telling ? "" : "hidden";
+    for (const part of [ui.whichStand, ui.inferred]) part.style.visibility = data.telling ? "" : "hidden";
+    put(ui.inferred, inferredWords(this.panel.at(eps), this.panel.told?.words));
     put(ui.told, stale || !data.telling ? "…" : all ? `${left} of ${all}` : "none");
     ui.toldBar.style.transform = `scaleX(${all && !stale ? left / all : 0})`;
     const found = stale ? null : kept(this.meaning, eps);

@@ -201,6 +201,12 @@ function oddsPair(loss) {
 const MATCHED = 0.05; // certainties this close to each other count as the same
 const SAYABLE = 12; // a log-ratio from which on the odds that it allows exclude nothing
 
+// What the low end of the dial is called at ε: private only if the guarantee of the whole text excludes something.
+function dialEnd({ notion, draws, loss }, eps) {
+  const limited = ["pure", "group", "metric"].includes(notion) && draws * loss * eps <= SAYABLE;
+  return limited ? "private" : "hides more";
+}
+
 // The guarantee at ε in odds. odds: the page's data (OddsView).
 function oddsWords(odds, eps) {
   const { notion, unit, draws, loss } = odds;

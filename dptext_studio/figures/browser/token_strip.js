@@ -62,7 +62,7 @@ class Strip {
       telltale: q(".telltale"), whichStand: q(".which-stand"), shutStanding: q(".standing .shut"),
       toldGauge: q(".told"), told: q(".which-stand strong"), toldBar: q(".left-bar b"),
       meantGauge: q(".meant"), meant: q(".meant strong"), meantBar: q(".meant b"), unchanged: q(".unchanged"),
-      alike: q(".alike"), oddsWords: q(".odds-words"), tools: q(".tools"), key: q(".key"), attack: q(".attack"),
+      alike: q(".alike"), oddsWords: q(".odds-words"), lowEnd: q(".low-end"), inferred: q(".inferred"), tools: q(".tools"), key: q(".key"), attack: q(".attack"),
     };
     this.panel = new BeliefPanel(this);
     this.tour = new TourView(this);
@@ -73,7 +73,7 @@ class Strip {
     this.sized = new ResizeObserver(() => {
       const wide = this.ui.text.clientWidth;
       // On a wide screen, the part that it opens is visible.
-      this.panel.ui.certain.disabled = el.clientWidth > NARROW;
+      this.enable(this.panel.ui.certain, el.clientWidth <= NARROW, "What a reader believes");
       if (wide === this.wide) return;
       this.wide = wide;
       this.reserveSoon();
@@ -249,7 +249,7 @@ class Strip {
     const on = Boolean(data.stage);
     this.el.classList.toggle("stage", on);
     this.most = on ? STAGE_ROWS : ROWS;
-    for (const part of [ui.toldGauge, ui.meantGauge]) part.hidden = !on;
+    for (const part of [ui.toldGauge, ui.meantGauge, ui.inferred]) part.hidden = !on;
     if (!on) return;
     if (ui.body.lastElementChild !== ui.dial) ui.body.append(ui.dial);
     if (first && this.memo.originals === undefined) ui.originals.checked = false;

@@ -1,4 +1,4 @@
-// The text of the tour's steps. Comes before strip_tour.js.
+// The text of the tour's steps. Comes after token_math.js and before strip_tour.js.
 
 const TOUR_STEPS = [
   { title: "", say: "", bar: "", take: "" },
@@ -24,9 +24,9 @@ const TOUR_STEPS = [
     take: "Differential privacy limits the odds: one word never proves which note it came from.",
   },
   {
-    title: "Now slide.",
-    say: "To the left, words change and the reader becomes unsure. To the right, the meaning returns, and so does " +
-      "the reader’s certainty. Watch both numbers.",
+    title: "Now slide: left hides, right reveals.",
+    say: "*ε* limits what a reader learns from one word: " +
+      `at ε = 1, a 50:50 guess becomes at most ${oddsPair(1)}. Larger ε protects less. Watch both numbers.`,
     bar: "",
     take: "More meaning means more certainty for the reader.",
   },

@@ -26,7 +26,7 @@ from .card_settings import MODES, add_column, query_of, sync_settings
 from .certainty import certainty_line, fact_controls, fact_note, known_beliefs
 from .column_controls import column_controls, target_controls
 from .equal_certainty import equal_certainty_answer, level_slider
-from .measures import MEASURES_HELP, known_similarities, measures_table, warn_of_differences
+from .measures import MEASURES_HELP, known_similarities, measures_table, table_download, warn_of_differences
 from .rewrite_column import show_rewrite, show_word
 
 #: The prefix of the keys of containers with rewrites, including previous ones while new ones arrive.
@@ -188,8 +188,9 @@ def below_columns(
                 show_word(column, k, word, results[k])
     st.subheader("Measured")
     config = {k: st.column_config.Column(help=v) for k, v in MEASURES_HELP.items()}
+    like = known_similarities(asked, both)
     st.dataframe(
-        measures_table(asked, both, known_similarities(asked, both)),
+        measures_table(asked, both, like),
         hide_index=True,
         column_config=config,
         key="compare_table",
@@ -203,6 +204,7 @@ def below_columns(
         reasons |= {f"Meaning preserved: {said}": None}
     for reason in reasons:
         st.caption(literal(reason))
+    table_download(asked, both, like)
     attack_table(asked, both)
     with st.expander("Distinguish two texts"):
         distinguishability.panel([_subject(c, o) for c, o in both], "compare_two")

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from dptext_core.measure.metrics import score
-from dptext_core.mechanisms.registry import accounting_unit
+from dptext_core.mechanisms.registry import accounting_unit, mechanism_of
 from dptext_core.privacy.numbers import bound, number, percent, scientific, with_minus
 from dptext_core.privacy.sentences import DELTA
+from dptext_core.text import cells
 from dptext_lab.results import curves
 
+from ...components import download, methods_panel
 from ...components.text import literal
 from ...figures import side_by_side
 from ...figures.glossary import definition
@@ -42,9 +44,14 @@ def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, Co
 
 
 def measures_table(
-    asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]], like: Mapping[str, float]
+    asked: ComparisonRequest,
+    both: Sequence[tuple[Column, ColumnOutcome]],
+    like: Mapping[str, float],
+    unknown: str = "…",
 ) -> dict[str, list[str]]:
-    """Return the table with a row for each setting. like: the cosine of each rewrite with the original, if known."""
+    """Return the table with a row for each setting. like: the cosine of each rewrite with the original, if known.
+    unknown: the text of a missing cosine.
+    """
     rows = [
         (c, o, o.viewed_rewrite.result, o.figures)
         for c, o in both
@@ -64,9 +71,35 @@ def measures_table(
         for *_, f in rows
     ]
     table["meaning preserved (cosine)"] = [
-        with_minus(f"{like[r.text]:.2f}") if r.text in like else "…" for _, _, r, _ in rows
+        with_minus(f"{like[r.text]:.2f}") if r.text in like else unknown for _, _, r, _ in rows
     ]
     return table
+
+
+def table_download(
+    asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]], like: Mapping[str, float]
+) -> None:
+    """Show a download of the table, and the methods paragraph of its settings. like: as for the table."""
+    results = [o.viewed_rewrite.result for _, o in both if o.viewed_rewrite is not None and o.figures is not None]
+    if not results:
+        return
+
+    def content() -> str:
+        table = measures_table(asked, both, like, unknown="")
+        return cells.to_csv([dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)])
+
+    download.button(
+        "Download table",
+        content,
+        "comparison.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key="compare_csv",
+        holds="private",
+        help="A CSV file with numbers but no text. Do not publish it for a private text.",
+    )
+    methods_panel.expander(lambda: [(mechanism_of(r), ()) for r in results], "compare_methods")
 
 
 def _in_brackets(optimal: float | None) -> str:
@@ -85,7 +118,8 @@ MEASURES_HELP = {
     "different words (S_w)": definition("S_w"),
     "unchanged": "The share of all words that are unchanged in this rewrite, including kept words.",
     "identifying words still visible": (
-        "How many of the names, dates, numbers and places that rules find in your text are still visible."
+        "How many of the names, dates, numbers and places that rules find in your text are still visible. Other words "
+        "may still reveal facts."
     ),
     "meaning preserved (cosine)": "Similarity in meaning to the original, from a sentence encoder: 1 is identical.",
 }

@@ -24,6 +24,14 @@ ABOUT = {
 state = st.session_state
 
 
+def lines_note(text: str) -> str:
+    """Return how several lines are read; empty for one line."""
+    lines = sum(bool(line.strip()) for line in text.split("\n"))
+    if lines < 2:
+        return ""
+    return f"1 text with {lines:,} lines. To rewrite each line separately, open a TXT file in Batch."
+
+
 def main() -> None:
     mine = session()
     if mine.query is not None:
@@ -47,6 +55,9 @@ def main() -> None:
         return
     (plot_settings if view == "map" else card_settings).follow_link()
     text = text_box(BOX, 110)
+    with st.container():  # always drawn, so that later elements keep their places
+        if said := lines_note(text):
+            st.caption(said)
     work = mine.at("compare")
     waits = live_text.pause_reason(text, mine.rewrite_cache.seconds)
     if not text.strip() or (said := too_long(text)):

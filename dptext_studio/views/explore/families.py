@@ -15,7 +15,7 @@ from ...components.text import literal
 from ...server import runs
 from ...server.session import session
 from . import share
-from .layout import WIDE, drawer_button, hide_until_open
+from .layout import WIDE, close_more, drawer_button, hide_until_open
 from .releases import download_button
 from .text_input import offer_title
 
@@ -97,3 +97,4 @@ def more(run: runs.Run, result: dpt.RewriteResult, play_tour: Callable[[], None]
 def choose_mechanism(name: str) -> None:
     """Choose another mechanism by its card. Only a run of the whole page can set a control outside the fragment."""
     session().chosen_mechanism = name
+    close_more()

@@ -18,20 +18,33 @@ PANELS = ("Attacks", "Equal privacy", "Ledger", "Guarantee", "Benchmarks")
 SHUT = "<style>.st-key-{} {{ display: {}; }}</style>"
 #: The drawer below everything else, and its container.
 DRAWERS = {"play_far_open": "play_far", "play_options_open": "play_options"}
+#: It takes the focus too: the menu with the button that opened it is gone.
 BRING = """<script>
-setTimeout(() => document.querySelector(".st-key-{}")?.scrollIntoView({{ block: "start" }}), 200);
+setTimeout(() => {{
+  const drawer = document.querySelector(".st-key-{}");
+  if (!drawer) return;
+  drawer.scrollIntoView({{ block: "start" }});
+  drawer.tabIndex = -1;
+  drawer.focus({{ preventScroll: true }});
+}}, 200);
 </script>"""
 #: The container of the last result, which always exists, and its name in sentences.
 BEFORE, REWRITE = "play_before", "are the rewrite"
 
 
 def set_open(what: str, to: bool) -> None:
-    """Open or close a drawer, and scroll to one that opens.
+    """Open or close a drawer, close “More”, and scroll to a drawer that opens.
 
     The state is explicit, because a click that arrives with a run of the whole page may be handled twice.
     """
     state[what] = to
+    close_more()
     session().bring = DRAWERS.get(what, "") if to else ""
+
+
+def close_more() -> None:
+    """Close “More” after a choice in it: it would cover the result."""
+    state.play_others = False
 
 
 def hide_until_open(key: str, opened: str) -> None:

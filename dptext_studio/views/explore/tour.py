@@ -15,6 +15,7 @@ from ...figures.tour_view import Card, TourNumbers, TourStory, tour_groups, tour
 from ...server import runs
 from ...server.session import session
 from .families import FAMILIES
+from .layout import close_more
 from .text_input import use_text
 
 state = st.session_state
@@ -36,7 +37,7 @@ def begin() -> None:
     if state.get("play_text") != note:
         use_text(note)
     mine.chosen_mechanism = recommended.ORDER[0]  # a run of the whole page, which the text needs, too
-    state.play_others = False
+    close_more()
 
 
 def reserve_header() -> None:
