@@ -133,8 +133,8 @@ def own_line_up(rules: Rules, text: str, word: str) -> LineUp:
         if len(facts) == rules.k:
             return LineUp("own", "Which word was it?", template, tuple(facts))
     raise InputError(
-        f"The game needs {rules.k - 1} other words in the group of “{word}”, and there are {len(facts) - 1}. Choose "
-        "another secret word."
+        f"The game needs {rules.k - 1} other words in the group of “{word}”, and there are {len(facts) - 1}. "
+        "Choose another secret word, such as a day or a relative."
     )
 
 

@@ -73,6 +73,7 @@ def lesson_view() -> None:
     top, wall = st.columns([5, 1], vertical_alignment="bottom")
     with top, st.container(key="learn_lessons", horizontal=True, vertical_alignment="center"):
         st.button("All lessons", icon=":material/list:", key="learn_list", on_click=mine.list_lessons, type="tertiary")
+        own_text.text_button(mine)
         state.learn_lesson = mine.at
         st.pills(
             "Lesson",
@@ -83,7 +84,6 @@ def lesson_view() -> None:
             on_change=lambda: mine.go(state.learn_lesson),
             label_visibility="collapsed",
         )
-        own_text.text_button(mine)
     with wall:
         present_button()
     lesson = mine.lesson

@@ -94,7 +94,7 @@ def _session(lesson: Lesson, value: Any, mine: Learning) -> None:
         "Count the answers of my class",
         key="learn_counts",
         on_change=start_counting,
-        help="Opens an address for your class and counts answers without names or texts. Counts are hidden until you "
+        help="Opens an address for your class and counts answers without names. Counts are hidden until you "
         "show them, and deleted after some hours or when you switch this off.",
     )
     if mine.room and not VOTES.is_open(mine.room):
