@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pages.test_game_page import NUMBER
 from pages.test_learn_page import number, page, query, settle, shown
-from pages.test_votes import VOTES, buttons, turn, wall_at, words
+from pages.test_votes import VOTES, buttons, turn, words
 
 from dptext_studio import lessons
 from dptext_studio.lessons import reader_game

@@ -282,7 +282,8 @@ def test_answers_are_computed_for_a_text_of_your_own_and_none_of_it_stays():
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("", "no words"), ("12 – 13!", "no words"), ("word " * 130, "649 characters"), ("of the", "words")]
+    ("text", "says"),
+    [("", "no words"), ("12 – 13!", "no words"), ("word " * 130, "649 characters"), ("of the", "words")],
 )
 def test_an_unsuitable_text_is_refused(text, says):
     with pytest.raises(dpt.InputError, match=says):
@@ -295,7 +296,8 @@ def sure(p: float) -> TokenDistribution:
 
 def test_no_answer_is_written_down(monkeypatch):
     """With other chances another answer is right."""
-    monkeypatch.setattr(example_text.Example, "kept_shares", lambda self, epsilons: np.where(np.asarray(epsilons) <= 10, 0.5, 1.0))
+    half_at_10 = lambda self, epsilons: np.where(np.asarray(epsilons) <= 10, 0.5, 1.0)  # noqa: E731
+    monkeypatch.setattr(example_text.Example, "kept_shares", half_at_10)
     assert told("one-word")[2].right == 0
     losses = {"none": 2.0, "singular": 3.0, "no original": 1.0}
     monkeypatch.setattr(polish, "odds", lambda epsilon, clean_up: (0.2, 0.1, losses[clean_up]))

@@ -22,6 +22,7 @@ from dptext_lab.results import summary as results
 from ... import figures
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
+from ...components.tables import table
 from ...components.text import literal
 from .board import files
 
@@ -87,7 +88,7 @@ def detail(finding: ClaimFinding, whole: results.Results) -> None:
         figure = getattr(figures, finding.figure)(drawn, dark=dark())
         chart(figure, key=f"found_{finding.figure}_figure", alt=f"Figure for the claim: {of.claim}")
     if finding.rows and st.toggle(f"Show the {finding.rows:,} rows behind it", key=f"found_rows_{finding.name}"):
-        st.dataframe(tables.listing(of.look(Runs(whole.rows, whole.gates)).rows), hide_index=True)
+        table(tables.listing(of.look(Runs(whole.rows, whole.gates)).rows))
 
 
 def short(verdict: str) -> str:

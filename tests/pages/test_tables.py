@@ -1,0 +1,27 @@
+"""Tables of results: a cell without a value never shows "None"."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+VIEWS = Path(__file__).resolve().parents[2] / "dptext_studio" / "views"
+
+
+def test_a_gap_in_a_table_is_a_dash():
+    def page() -> None:
+        from dptext_studio.components.tables import table
+
+        table([{"p": 0.5}, {"p": None}])
+
+    at = AppTest.from_function(page).run()
+    assert at.dataframe[0].proto.placeholder == "–" and at.dataframe[0].value["p"].isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("folder", ["audit", "benchmarks", "findings", "learn"])
+def test_tables_of_results_have_dashes_for_gaps(folder):
+    sources = [path.read_text(encoding="utf-8") for path in (VIEWS / folder).glob("*.py")]
+    assert not [s for s in sources if re.search(r"\.dataframe\(", s)]
