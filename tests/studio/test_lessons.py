@@ -176,6 +176,13 @@ def test_the_claims_of_the_lesson_have_all_four_verdicts_and_the_right_one_is_th
         text = " ".join(cell for row in one.show(name)[0].rows for cell in row)
         assert bundled[name].numbers[0] in text and bundled[name].of.claim in text and bundled[name].of.paper != OURS
     assert {bundled[name].verdict for name in paper_claim.CLAIMS} == set(VERDICTS)
+    for name in paper_claim.CLAIMS:
+        (facts,) = lessons.lesson("paper").show(name)
+        assert facts.rows[-1][1] == bundled[name].effect, "the number of the verdict, before the question"
+    together = lessons.lesson("paper").show("dp_mlm_headline")[0].rows
+    medians = [re.search(r"Median difference (\S+)", text)[1] for label, text in together if label == "measured here"]
+    assert medians == ["−1.4", "+5.6"] and together[-1][1].startswith("+2.2 points")
+    assert together[-1][0] == "effect: all comparisons above"
     first = paper_claim.CLAIMS[0]
     other = {first: dataclasses.replace(bundled[first], verdict=VERDICTS[1])}
     monkeypatch.setattr(paper_claim, "findings", lambda: other)
