@@ -240,7 +240,8 @@ def test_a_column_in_which_nothing_would_stand_is_not_shown():
 def test_a_row_without_a_test_says_why():
     found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     assert len(found.entries) >= 3 and found.entries[0].p is None
-    entries = [dataclasses.replace(e, p=p, is_significant=p == 0.0) for e, p in zip(found.entries, (None, 0.0))]
+    tested = zip(found.entries[:2], (None, 0.0), strict=True)
+    entries = [dataclasses.replace(e, p=p, is_significant=p == 0.0) for e, p in tested]
     entries += [dataclasses.replace(e, p=None) for e in found.entries[2:]]
     rows = leaderboard_text.display_rows(dataclasses.replace(found, entries=tuple(entries)))
     assert [r["p against the first"] for r in rows][:3] == ["is the first", "< 0.001", "not tested"]
