@@ -33,8 +33,9 @@ def test_tables_of_results_have_dashes_for_gaps(folder):
 def test_a_long_label_below_the_first_rows_is_not_cut():
     labels = ["DP-MLM"] * MEASURED
     assert label_width(labels) is None and label_width([1.0] * 20) is None and label_width([]) is None
-    assert label_width([*labels, "DP-MLM at ε 0.01, stop words replaced"]) == 24 + 7 * 37
+    assert label_width([*labels, "DP-MLM at ε 0.01, stop words replaced"]) == 24 + 6 * 37
     assert label_width([*labels, "x" * 100]) == WIDEST
+    assert label_width(["x" * 50, *labels, "x" * 100]) is None, "a wide column gets no narrower"
 
     def page() -> None:
         from dptext_studio.components.tables import table
@@ -42,4 +43,4 @@ def test_a_long_label_below_the_first_rows_is_not_cut():
         table([{"system": "DP-MLM", "n": 1}] * 10 + [{"system": "DP-MLM, stop words kept", "n": 1}])
 
     columns = json.loads(AppTest.from_function(page).run().dataframe[0].proto.columns)
-    assert columns["system"]["width"] == 24 + 7 * 23
+    assert columns["system"]["width"] == 24 + 6 * 23
