@@ -9,8 +9,9 @@ import streamlit as st
 
 #: What a cell without a value shows.
 GAP = "–"
-#: The browser makes a column as wide as its first cells need, this many. Later labels would be cut.
-MEASURED = 10
+#: The browser makes a column as wide as its first cells need, this many, without those that are about twice as wide as
+#: the average. Other labels would be cut.
+MEASURED, OUTLIER = 10, 1.8
 #: The width of a letter and of the margins of a cell, and the largest width for labels, in pixels.
 LETTER, MARGINS, WIDEST = 6, 24, 300
 
@@ -37,5 +38,8 @@ def label_width(labels: Sequence[Any]) -> int | None:
     """Return the width of a column of labels in pixels; None if the browser finds it, or if they are no text."""
     if not all(isinstance(label, str) for label in labels):
         return None
-    longest, first = (MARGINS + LETTER * max(map(len, some), default=0) for some in (labels, labels[:MEASURED]))
-    return min(WIDEST, longest) if first < min(WIDEST, longest) else None
+    lengths = [len(label) for label in labels]
+    measured = lengths[:MEASURED]
+    usual = [n for n in measured if n * len(measured) < OUTLIER * sum(measured)]
+    longest, first = (min(WIDEST, MARGINS + LETTER * max(some, default=0)) for some in (lengths, usual))
+    return longest if first < longest else None

@@ -35,7 +35,9 @@ def test_a_long_label_below_the_first_rows_is_not_cut():
     assert label_width(labels) is None and label_width([1.0] * 20) is None and label_width([]) is None
     assert label_width([*labels, "DP-MLM at ε 0.01, stop words replaced"]) == 24 + 6 * 37
     assert label_width([*labels, "x" * 100]) == WIDEST
-    assert label_width(["x" * 50, *labels, "x" * 100]) is None, "a wide column gets no narrower"
+    assert label_width(["x" * 60] * 10 + ["x" * 100]) is None, "a wide column gets no narrower"
+    assert label_width(["CusText"] * 6 + ["DP-MLM with a public prior"]) == 24 + 6 * 26, "an outlier"
+    assert label_width(["CusText"] * 6 + ["1-Diffractor"]) is None
 
     def page() -> None:
         from dptext_studio.components.tables import table

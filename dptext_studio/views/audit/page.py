@@ -29,6 +29,8 @@ from ..compare import distinguishability
 from . import two_texts
 
 MAX_LINES = 500
+#: The result of a check, by its status.
+RESULTS = {"proven": "proven", "tested": "no violation found", "refuted": "violated", "not tested": "not tested"}
 
 
 @dataclass(frozen=True)
@@ -182,9 +184,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
     checks(report)
     if report.skipped:
         with st.expander(f"Skipped inputs: {len(report.skipped):,}"):
-            table(
-                {"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]}, hide_index=True
-            )
+            table({"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]})
     download.button(
         "Download the report",
         json.dumps(report.to_dict(), ensure_ascii=False, indent=1),
@@ -218,7 +218,7 @@ def checks(report: core.AuditReport) -> None:
         table(
             {
                 "check": [c.name for c in report.checks],
-                "result": [c.status for c in report.checks],
+                "result": [RESULTS[c.status] for c in report.checks],
                 "tested": [f"{c.draws:,}" for c in report.checks],
                 "detectable from draws": [
                     "" if c.detectable is None else at_least(c.detectable) for c in report.checks
