@@ -263,8 +263,8 @@ def display_rows(ranking: Board) -> list[dict[str, Any]]:
             "ε": " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
             measure(ranking.privacy).title: e.privacy,
             "different words in 100 draws": e.different_words,
-            "p against the first": e.p,
-            "significantly less": e.is_significant,
+            "p against the first": None if e.p is None else p_text(e),
+            "significantly less": None if e.p is None else "yes" if e.is_significant else "no",
             "unknown words": UNKNOWN_WORDS.get(e.unknown_words, e.unknown_words),
             "texts": e.n,
             "seeds": e.seeds,
@@ -273,7 +273,21 @@ def display_rows(ranking: Board) -> list[dict[str, Any]]:
         for e in ranking.entries
     ]
     empty = {k for k in (table[0] if table else ()) if all(line[k] is None for line in table)}
-    return [{k: v for k, v in line.items() if k not in empty} for line in table]
+    return [
+        {k: _gap(k, e) if v is None else v for k, v in line.items() if k not in empty}
+        for e, line in zip(ranking.entries, table, strict=True)
+    ]
+
+
+def p_text(entry: BoardEntry) -> str:
+    return "" if entry.p is None else "< 0.001" if entry.p < 0.001 else f"{entry.p:.3f}"
+
+
+def _gap(column: str, entry: BoardEntry) -> str | None:
+    """Return why a cell has no value; None for a plain gap in a column of numbers."""
+    if column not in ("p against the first", "significantly less"):
+        return None
+    return "is the first" if entry.place == 1 else "not tested"
 
 
 def to_markdown(ranking: Board) -> str:
@@ -285,7 +299,7 @@ def to_markdown(ranking: Board) -> str:
             e.label,
             with_interval(e, ranking.judge),
             " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
-            "" if e.p is None else "< 0.001" if e.p < 0.001 else f"{e.p:.3f}",
+            p_text(e),
             str(e.n),
         )
         for e in ranking.entries

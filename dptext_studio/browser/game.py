@@ -40,7 +40,7 @@ def game_data() -> dict[str, Any]:
 def _line_up(
     rules: reader_game.Rules, line_up: reader_game.LineUp, tables: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    question: BeliefQuestion = reader_game.question_of(rules.mechanism, line_up)
+    question: BeliefQuestion = rules.question(line_up)
     mechanism: Any = rules.mechanism
     rows = []
     for prepared in question.prepared:

@@ -16,7 +16,7 @@ System = TypeVar("System", bound=Hashable)
 
 
 def mechanism_style(name: str, dark: bool, variant: int = 0) -> Style:
-    """Return the style of a mechanism. The mechanisms that figures show most often have different colours.
+    """Return the style of a mechanism. Built-in mechanisms have different colours; other packages repeat them.
 
     variant: the number of a setting of the mechanism. Settings share its colour and differ in dash and symbol.
     """

@@ -36,9 +36,15 @@ DARK = {
     "keep": "#8fc3f3",
     "new": "#ffb072",
 }
-#: Colours of curves, each with a dash and a marker: no two are distinguished by colour alone.
-LINES_LIGHT = ("#0b62ad", "#b34700", "#00735a", "#86308c", "#7a5f00", "#1f2328", "#c0306a", "#2b7f9e", "#6a6f76")
-LINES_DARK = ("#8fc3f3", "#ffb072", "#5fd3ae", "#dba6ea", "#e5cf62", "#e8eaed", "#ff9dbf", "#7fd6ea", "#a4abb3")
+#: Colours of curves, the same hue in both themes. There is one for each built-in mechanism.
+LINES_LIGHT = (
+    *("#0b62ad", "#b34700", "#00735a", "#86308c", "#7a5f00", "#1f2328", "#c0306a", "#2b7f9e", "#73201f", "#302187"),
+    *("#0d4704", "#550051", "#044660", "#6f63cf", "#967760", "#508a11", "#5a482e", "#923e47", "#474684", "#a465b3"),
+)
+LINES_DARK = (
+    *("#8fc3f3", "#ffb072", "#5fd3ae", "#dba6ea", "#e5cf62", "#e8eaed", "#ff9dbf", "#7fd6ea", "#d45c56", "#7a7ae7"),
+    *("#64975d", "#c076b8", "#0f9fd3", "#80809c", "#cc9060", "#76b73f", "#9c7d52", "#f47783", "#999bf9", "#f1c9fa"),
+)
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = (
     "circle",

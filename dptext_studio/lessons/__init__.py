@@ -20,6 +20,7 @@ from .beat_reader import BeatReader
 from .broken_audit import BrokenAudit
 from .coin import Coin
 from .equal_epsilon import EqualEpsilon
+from .example_text import TextLesson
 from .group import Group
 from .many_texts import ManyTexts
 from .memorisation import Memorisation
@@ -91,6 +92,7 @@ __all__ = [
     "Question",
     "Reveal",
     "Row",
+    "TextLesson",
     "lesson",
 ]
 

@@ -20,7 +20,7 @@ from dptext_core.support.checks import pluralize
 
 from . import reader_game
 from .base import Bars, Control, Curves, Facts, Lesson, Marked, Part, Question, Reveal, Row, epsilon_text
-from .reader_game import Round, Score
+from .reader_game import Round, Rules, Score
 
 SEED = 1
 #: Points of a curve over ε.
@@ -36,7 +36,7 @@ def example_round(epsilon: float) -> Round:
     """Return the example round at this ε; each level has a separate line-up."""
     rules = reader_game.rules()
     at = rules.epsilons.index(epsilon)
-    return Round.draw(rules.mechanism, rules.line_ups[at], epsilon, NoiseStream(SEED).at(at))
+    return Round.draw(rules, rules.line_ups[at], epsilon, NoiseStream(SEED).at(at))
 
 
 # --- what the game shows
@@ -105,14 +105,15 @@ def reader_sentences(one: Round) -> tuple[str, ...]:
     )
 
 
-def end_curve(played: Sequence[tuple[float, Score]], who: str) -> Curves:
+def end_curve(played: Sequence[tuple[float, Score]], who: str, rules: Rules | None = None) -> Curves:
     """Return the ceiling and the optimal reader over ε, with a dot for each level played. who: such as "Your guesses".
+    rules: those of the game; by default the bundled ones.
     """
-    rules, levels = reader_game.rules(), reader_game.levels(played)
+    rules, levels = rules or reader_game.rules(), reader_game.levels(played)
     xs = tuple(np.geomspace(min(rules.epsilons) / 2, max(rules.epsilons), POINTS).tolist())
     at = tuple(sorted(rules.epsilons))
     mean = tuple(
-        float(np.mean([reader_game.expected_success(rules, x, e) for x in rules.line_ups])) for e in at
+        float(np.mean([rules.expected_success(x, e) for x in rules.line_ups])) for e in at
     )
     where = tuple(one.epsilon for one in levels)
     return Curves(

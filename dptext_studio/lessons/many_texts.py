@@ -6,6 +6,7 @@ import math
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from dptext_core.attacks.belief import BeliefQuestion
 from dptext_core.attacks.several_releases import SeveralReleases, several_releases
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.setting import Setting
@@ -39,7 +40,7 @@ def read_all(epsilon: float) -> tuple[SeveralReleases, tuple[str, ...]]:
     The mechanism samples each word from that word alone. So releases of texts that differ in other words reveal as much
     about this one as releases of the same text.
     """
-    question = reader_game.question_of(at(epsilon), line_up())
+    question = BeliefQuestion.make(at(epsilon), line_up().text(0), line_up().facts[0], line_up().facts[1:])
     stream = NoiseStream(SEED)
     releases = [at(epsilon).rewrite(question.prepared[0], stream=stream.at(i)) for i in range(TEXTS[-1])]
     results = several_releases(question, releases, (1, *TEXTS), draws=DRAWS, stream=stream.at("success"))

@@ -15,8 +15,8 @@ from .base import Control, Facts, Lesson, Part, Question, Reveal
 
 #: Claims of papers, in the order of the control.
 CLAIMS = ("beats_tem_at_equal_privacy", "dp_mlm_headline", "tight_range", "dp_mlm_speed")
-#: The number of measured sentences that are shown before the question, and after it.
-SHOWN, MORE = 1, 2
+#: The number of measured sentences that the verdict counts, and of others that are shown after the question.
+COUNTED, MORE = {name: 2 if name == "dp_mlm_headline" else 1 for name in CLAIMS}, 2
 MEANING = {
     REPLICATED: "Half of the comparisons or more significantly agree with the claim.",
     CONTRADICTED: "Comparisons significantly contradict the claim, or show that the effect is too small.",
@@ -73,7 +73,8 @@ class PaperClaim(Lesson):
                     ("test", claim.test.quantity),
                     ("expected by the claim", claim.test.direction),
                     ("smallest effect that matters", claim.test.least),
-                    *(("measured here", line) for line in finding.numbers[:SHOWN]),
+                    *(("measured here", line) for line in finding.numbers[: COUNTED[value]]),
+                    ("effect: all comparisons above" if COUNTED[value] > 1 else "effect", finding.effect),
                 ),
             ),
         )
@@ -85,7 +86,7 @@ class PaperClaim(Lesson):
         finding = findings()[value]
         if finding.verdict not in VERDICTS:
             raise InputError("This claim was not measured. Choose another one.")
-        rest = tuple(("measured here", line) for line in finding.numbers[SHOWN : SHOWN + MORE])
+        rest = tuple(("measured here", line) for line in finding.numbers[COUNTED[value] :][:MORE])
         because = tuple(filter(None, (finding.reason, finding.of.differences)))
         return Reveal(
             VERDICTS.index(finding.verdict),

@@ -16,20 +16,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from dptext_core.attacks.belief import Belief, BeliefQuestion, belief
+from dptext_core.errors import InputError
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.result import RewriteResult
+
+from .example_text import LONGEST
 
 FILE = Path(__file__).with_name("reader_game.json")
 #: The place of the fact in the text of a line-up.
 GAP = "{}"
+#: Words with this many equal first letters count as forms of one word.
+STEM = 4
 
 
 @dataclass(frozen=True)
@@ -56,10 +62,39 @@ class Rules:
     epsilons: tuple[float, ...]
     rounds_each: int
     line_ups: tuple[LineUp, ...]
+    #: What was computed for the line-ups, by their names.
+    _questions: dict[str, BeliefQuestion] = field(default_factory=dict, compare=False, repr=False)
+    _successes: dict[str, dict[float, float]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def k(self) -> int:
         return len(self.line_ups[0].facts)
+
+    def with_text(self, text: str, word: str) -> Rules:
+        """Return the rules for a text of the class, in which ``word`` is the fact.
+
+        The other facts are words that share a group with it. Raise InputError if the text does not contain the word
+        exactly once, or if its group is too small.
+        """
+        return replace(self, line_ups=(own_line_up(self, text, word),), _questions={}, _successes={})
+
+    def question(self, line_up: LineUp) -> BeliefQuestion:
+        """Return the prepared line-up, which serves every ε and every release."""
+        if line_up.name not in self._questions:
+            self._questions[line_up.name] = BeliefQuestion.make(
+                self.mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:]
+            )
+        return self._questions[line_up.name]
+
+    def expected_success(self, line_up: LineUp, epsilon: float) -> float:
+        """Return how often the optimal reader is right in the long run, enumerated over all releases."""
+        if line_up.name not in self._successes:
+            success = belief(
+                self.mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=self.epsilons
+            ).expected_success
+            assert isinstance(success, tuple) and not any(e.draws for e in success)
+            self._successes[line_up.name] = {e: s.value for e, s in zip(self.epsilons, success, strict=True)}
+        return self._successes[line_up.name][epsilon]
 
 
 @lru_cache(maxsize=1)
@@ -75,29 +110,47 @@ def rules() -> Rules:
     )
 
 
+def own_line_up(rules: Rules, text: str, word: str) -> LineUp:
+    """Return a line-up from a text of the class; see :meth:`Rules.with_text`."""
+    text, word = " ".join(text.split()).replace(GAP, ""), word.strip()
+    if len(text) > LONGEST:
+        raise InputError(f"The text has {len(text):,} characters. Shorten it to {LONGEST} or fewer.")
+    result = rules.mechanism.rewrite(text, seed=0)
+    words = [step.original.casefold() for step in result.steps]
+    if words.count(word.casefold()) != 1:
+        raise InputError("The text must contain the secret word exactly once. Choose another word of the text.")
+    place = words.index(word.casefold())
+    start, stop = result.steps[place].span
+    word, template = text[start:stop], text[:start] + GAP + text[stop:]
+    facts = [word]
+    for other in _group(result, place):
+        if other.casefold() in words or any(_is_form(other, f) for f in facts):
+            continue
+        fact = other.capitalize() if word[:1].isupper() else other
+        # A stop word is not sampled, so it would be recognised at once.
+        if rules.mechanism.rewrite(template.replace(GAP, fact), seed=0).steps[place].depends_on_original:
+            facts.append(fact)
+        if len(facts) == rules.k:
+            return LineUp("own", "Which word was it?", template, tuple(facts))
+    raise InputError(
+        f"The game needs {rules.k - 1} other words in the group of “{word}”, and there are {len(facts) - 1}. "
+        "Choose another secret word, such as a day or a relative."
+    )
+
+
+def _is_form(one: str, other: str) -> bool:
+    a, b = one.casefold(), other.casefold()
+    return a[:STEM] == b[:STEM] or a.startswith(b) or b.startswith(a)
+
+
+def _group(result: RewriteResult, place: int) -> tuple[str, ...]:
+    """Return the words that share a group with a sampled word, including that word."""
+    return result.views(place)[0].crowd if result.steps[place].depends_on_original else ()
+
+
 def ceiling(epsilon: float, k: int) -> float:
     """Return e^ε / (e^ε + k − 1): no reader with a uniform prior over k facts is more certain, after any release."""
     return 1.0 / (1.0 + (k - 1) * float(np.exp(-epsilon)))
-
-
-@lru_cache(maxsize=64)
-def question_of(mechanism: Mechanism, line_up: LineUp) -> BeliefQuestion:
-    """Return the prepared line-up, which serves every ε and every release."""
-    return BeliefQuestion.make(mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:])
-
-
-@lru_cache(maxsize=64)
-def _expected_successes(mechanism: Mechanism, line_up: LineUp, epsilons: tuple[float, ...]) -> dict[float, float]:
-    success = belief(
-        mechanism, line_up.text(0), line_up.facts[0], line_up.facts[1:], epsilons=epsilons
-    ).expected_success
-    assert isinstance(success, tuple) and not any(e.draws for e in success)
-    return {epsilon: e.value for epsilon, e in zip(epsilons, success, strict=True)}
-
-
-def expected_success(rules: Rules, line_up: LineUp, epsilon: float) -> float:
-    """Return how often the optimal reader is right in the long run, enumerated over all releases."""
-    return _expected_successes(rules.mechanism, line_up, rules.epsilons)[epsilon]
 
 
 @dataclass(frozen=True)
@@ -115,11 +168,12 @@ class Round:
     belief: Belief
 
     @classmethod
-    def draw(cls, mechanism: Mechanism, line_up: LineUp, epsilon: float, stream: NoiseStream) -> Round:
+    def draw(cls, rules: Rules, line_up: LineUp, epsilon: float, stream: NoiseStream) -> Round:
         """Draw a fact and rewrite its text."""
-        question = question_of(mechanism, line_up)
+        question = rules.question(line_up)
         secret = int(stream.at("secret").uniform() * len(line_up.facts))
-        result = mechanism.replace(epsilon=epsilon).rewrite(question.prepared[secret], stream=stream.at("release"))
+        mechanism = rules.mechanism.replace(epsilon=epsilon)
+        result = mechanism.rewrite(question.prepared[secret], stream=stream.at("release"))
         # The fact has the same place in every text, and the reader's question uses the first text.
         fact = line_up.facts[secret].casefold()
         span = next(s.out for s in result.steps if s.original.casefold() == fact)
@@ -162,7 +216,7 @@ class Game:
         return cls(
             rules,
             tuple(
-                Round.draw(rules.mechanism, rules.line_ups[order[i % len(order)]], epsilon, stream.at("round", i))
+                Round.draw(rules, rules.line_ups[order[i % len(order)]], epsilon, stream.at("round", i))
                 for i, epsilon in enumerate(levels)
             ),
         )
@@ -170,7 +224,7 @@ class Game:
     @cached_property
     def expected(self) -> tuple[float, ...]:
         """The optimal reader's expected success in each round."""
-        return tuple(expected_success(self.rules, r.line_up, r.epsilon) for r in self.rounds)
+        return tuple(self.rules.expected_success(r.line_up, r.epsilon) for r in self.rounds)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ _NAMES = (PLACEHOLDERS["name"], PLACEHOLDERS["place"])
 
 def crossed_out(what: str) -> tuple[tuple[str, str], ...]:
     """Return the note in parts, with a marked placeholder for each redacted part."""
-    text, end = example_text.prepared().text, 0
+    text, end = example_text.bundled().text, 0
     out: list[tuple[str, str]] = []
     for (start, stop), _, placeholder in redacted_spans(Redact.create().rewrite(text)) if what != NOTHING else ():
         if what == EVERYTHING or placeholder in _NAMES:
@@ -43,8 +43,8 @@ def certainty_after_redaction(what: str) -> float:
 def success_rates() -> dict[float, float]:
     """Return how often the optimal reader is right after a rewrite at each ε, estimated from DRAWS rewrites."""
     posterior = belief(
-        example_text.mechanism(),
-        example_text.prepared().text,
+        example_text.bundled().mechanism,
+        example_text.bundled().text,
         example_text.WORD,
         OTHERS,
         epsilons=EPSILONS,

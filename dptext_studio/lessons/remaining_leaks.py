@@ -10,7 +10,8 @@ from dptext_core.privacy.numbers import percent
 from dptext_core.result import RewriteResult
 
 from . import example_text
-from .base import Control, Facts, Lesson, Marked, Part, Question, Reveal, bin_of, epsilon_text
+from .base import Control, Facts, Marked, Part, Question, Reveal, bin_of, epsilon_text
+from .example_text import TextLesson
 
 LEGEND = {
     "kept": "never sampled: unchanged",
@@ -43,13 +44,13 @@ def words(result: RewriteResult) -> dict[str, int]:
     return counts
 
 
-class RemainingLeaks(Lesson):
+class RemainingLeaks(TextLesson):
     name = "leaks"
     title = "What still leaks"
-    goal = "Read a rewritten note as a stranger would."
+    goal = "Read a rewritten text as a stranger would."
     sentences = (
         "A guarantee says what it covers. What it does not cover can be read in the release.",
-        "Here is the doctor's note as it would be released. At first sight, it looks safe.",
+        "Here is a text as it would be released. At first sight, it looks safe.",
     )
     task = "Choose an ε. As a stranger, what do you learn from the text?"
     take_home = "Kept words, length and punctuation are not protected, at any ε."
@@ -62,7 +63,7 @@ class RemainingLeaks(Lesson):
         return self.door.at(float(value))
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        return (Marked(f"The note at {epsilon_text(value)}", ((example_text.rewrite_at(value).text, ""),), {}),)
+        return (Marked(f"The text at {epsilon_text(value)}", ((self.example.rewrite_at(value).text, ""),), {}),)
 
     def ask(self, value: Any) -> Question:
         return Question(
@@ -71,7 +72,7 @@ class RemainingLeaks(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        result = example_text.rewrite_at(value)
+        result = self.example.rewrite_at(value)
         counts = words(result)
         every = sum(counts.values())
         there = counts["kept"] + counts["same"]
@@ -84,19 +85,19 @@ class RemainingLeaks(Lesson):
                 f"sampled, and for {counts['same']} the original came back.",
             ),
             (
-                "Kept words reveal more than you may expect: “she”, “her”, “not” and their order tell a story. The "
+                "Kept words such as “she” and “not” reveal more than you may expect, and so does their order. The "
                 "number of words, the sentences and the punctuation show how somebody writes.",
                 "A sampled original looks like any other word, so the reader cannot be sure of it. That is the "
                 "protection of ε. Everyone can be sure of the kept words.",
             ),
             (
-                Marked("The same note, marked", tuple(marks(result)), LEGEND),
+                Marked("The same text, marked", tuple(marks(result)), LEGEND),
                 Facts(("What the guarantee does not protect",), exposed),
             ),
             (
                 "Kept words count too: stop words are never sampled.",
                 "Count the kept words and the sampled originals.",
                 f"Of {every} words, {counts['kept']} were never sampled, and {counts['same']} came back unchanged.",
-                "Many words were replaced: see the marked note.",
+                "Many words were replaced: see the marked text.",
             ),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,8 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.numbers import with_minus
 
 from . import example_text
-from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
+from .base import Bars, Control, Facts, Part, Question, Reveal, Row, epsilon_text, likely
+from .example_text import TextLesson
 
 TOTALS = (10.0, 20.0, 50.0, 100.0, 200.0, 400.0)
 #: Rewrites of each kind, and how many of them are shown.
@@ -28,40 +28,7 @@ REPLIES = (
 )
 
 
-@lru_cache(maxsize=1)
-def _sentence_mechanism() -> tuple[Mechanism, Prepared]:
-    """Return the mechanism, and the example's sentence that contains note.WORD, or its first sentence."""
-    document = example_text.prepared().document
-    every = [document.text[a:b] for a, b in document.sentences]
-    sentence = next((s for s in every if example_text.WORD in s), every[0])
-    mechanism = recommended(SentenceBank.door.mechanism)
-    return mechanism, mechanism.prepare(sentence)
-
-
-@lru_cache(maxsize=1)
-def _word_mechanism() -> tuple[Prepared, int]:
-    """Return the same sentence for the word mechanism, and the number of sampled words."""
-    m = example_text.mechanism()
-    prepared = m.prepare(_sentence_mechanism()[1].text)
-    return prepared, m.guarantee(prepared).draws
-
-
-@lru_cache(maxsize=len(TOTALS))
-def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
-    """Return rewrites that spend ``total`` each, as a whole and word by word, and the cosine of each to the sentence.
-    """
-    mechanism, prepared = _sentence_mechanism()
-    ours = [r.text for r in mechanism.replace(epsilon=total).rewrites(prepared, DRAWS, seed=example_text.SEED)]
-    words, n = _word_mechanism()
-    theirs = [
-        r.text
-        for r in example_text.mechanism().replace(epsilon=total / n).rewrites(words, DRAWS, seed=example_text.SEED)
-    ]
-    cosines = np.asarray(score("cosine", [prepared.text] * (2 * DRAWS), ours + theirs), np.float64)
-    return ours, theirs, cosines[:DRAWS], cosines[DRAWS:]
-
-
-class SentenceBank(Lesson):
+class SentenceBank(TextLesson):
     name = "whole-sentence"
     title = "Replacing a whole sentence"
     goal = "Spend ε once for a whole sentence, and see which facts survive."
@@ -82,23 +49,50 @@ class SentenceBank(Lesson):
     def setting(self, value: Any) -> Setting:
         return Setting(self.door.mechanism, {}, value)
 
+    def _mechanism(self) -> Mechanism:
+        return recommended(self.door.mechanism)
+
+    def _sentence(self) -> Prepared:
+        """Return the example's sentence for the sentence mechanism."""
+        return self.example.once("sentence", lambda: self._mechanism().prepare(self.example.sentence))
+
+    def _words(self) -> tuple[Prepared, int]:
+        """Return the same sentence for the word mechanism, and the number of sampled words."""
+        m = self.example.mechanism
+        prepared = self.example.once("sentence by word", lambda: m.prepare(self.example.sentence))
+        return prepared, m.guarantee(prepared).draws
+
+    def both(self, total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
+        """Return rewrites that spend ``total`` each, as a whole and word by word, and the cosine of each to the
+        sentence.
+        """
+        return self.example.once(("both", total), lambda: self._rewrite_both(total))
+
+    def _rewrite_both(self, total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
+        (words, n), sentence, seed = self._words(), self._sentence(), example_text.SEED
+        whole = self._mechanism().replace(epsilon=total).rewrites(sentence, DRAWS, seed=seed)
+        by_word = self.example.mechanism.replace(epsilon=total / n).rewrites(words, DRAWS, seed=seed)
+        texts = [r.text for r in (*whole, *by_word)]
+        cosines = np.asarray(score("cosine", [sentence.text] * (2 * DRAWS), texts), np.float64)
+        return texts[:DRAWS], texts[DRAWS:], cosines[:DRAWS], cosines[DRAWS:]
+
     def show(self, value: Any) -> tuple[Part, ...]:
-        mechanism, prepared = _sentence_mechanism()
+        mechanism, prepared = self._mechanism(), self._sentence()
         result = mechanism.replace(epsilon=value).rewrite(prepared, seed=example_text.SEED)
         title = f"What may replace “{prepared.text}” at {epsilon_text(value)}"
         return (Bars(title, likely(result.distribution(0), released=result.text), top=1.0),)
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"The other way is to sample its {_word_mechanism()[1]} content words one by one. Together they spend the "
+            f"The other way is to sample its {self._words()[1]} content words one by one. Together they spend the "
             f"same {epsilon_text(value)}. Of {DRAWS} rewrites of each kind, which are closer to the sentence in "
             "meaning?",
             ("Sampled whole.", "Sampled word by word.", "Both are equally close."),
         )
 
     def reveal(self, value: Any) -> Reveal:
-        ours, theirs, whole, words = both(value)
-        n = _word_mechanism()[1]
+        ours, theirs, whole, words = self.both(value)
+        n = self._words()[1]
         apart = float(whole.mean() - words.mean())
         right = 2 if abs(apart) <= SAME else 0 if apart > 0 else 1
         means = (("sampled whole", whole), ("word by word", words))

@@ -11,7 +11,8 @@ from dptext_core.privacy.distribution import TokenDistribution, logsumexp
 from dptext_core.privacy.numbers import percent
 
 from . import example_text
-from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
+from .base import Bars, Control, Facts, Part, Question, Reveal, Row, epsilon_text, likely
+from .example_text import Example, TextLesson
 
 EPSILON = 50.0
 WIDTHS = (0.5, 1.0, 2.0, 4.0)
@@ -21,17 +22,17 @@ def width_name(width: float) -> str:
     return {0.5: "half as wide", 1.0: "as it is", 2.0: "twice as wide"}.get(width, f"{width:g} times as wide")
 
 
-def distribution_at(width: float) -> tuple[TokenDistribution, TokenDistribution, float]:
+def distribution_at(example: Example, width: float) -> tuple[TokenDistribution, TokenDistribution, float]:
     """Return two distributions of the word for a range of that width, and the temperature.
 
     The first is the mechanism's; the second is the softmax of the model's scores, clipped to the same range and divided
     by the temperature.
     """
-    m, result = example_text.mechanism(), example_text.rewrite_at(EPSILON)
+    m, result = example.mechanism, example.rewrite_at(EPSILON)
     low, high = m.config.clip_min, m.config.clip_min + width * (m.config.clip_max - m.config.clip_min)
     there = m.replace(epsilon=EPSILON, clip_min=low, clip_max=high)
-    place = example_text.place(result)
-    sampled = there.rewrite(example_text.prepared(), seed=example_text.SEED).distribution(place)
+    place = example.place
+    sampled = there.rewrite(example.prepared, seed=example_text.SEED).distribution(place)
     logits = result.logits(place)
     assert logits is not None
     temperature = 2 * (high - low) / EPSILON
@@ -39,7 +40,7 @@ def distribution_at(width: float) -> tuple[TokenDistribution, TokenDistribution,
     return sampled, TokenDistribution(sampled.candidates, x - logsumexp(x), sampled.source, EPSILON), temperature
 
 
-class Temperature(Lesson):
+class Temperature(TextLesson):
     name = "temperature"
     title = "Sampling as the exponential mechanism"
     goal = "See how a language model's sampling can protect privacy."
@@ -56,12 +57,12 @@ class Temperature(Lesson):
     door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        sampled, _, temperature = distribution_at(value)
+        sampled, _, temperature = distribution_at(self.example, value)
         title = f"What replaces “{sampled.source}”: range {width_name(value)}, temperature {temperature:.3g}"
-        return example_text.sentence_with_word(), Bars(title, likely(sampled), top=1.0)
+        return self.example.sentence_with_word(), Bars(title, likely(sampled), top=1.0)
 
     def ask(self, value: Any) -> Question:
-        source = distribution_at(1.0)[0].source
+        source = distribution_at(self.example, 1.0)[0].source
         return Question(
             f"The range is made twice as wide, and ε is still {EPSILON:g}. What happens to the probability "
             f"that “{source}” is unchanged?",
@@ -73,7 +74,7 @@ class Temperature(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        found = {w: distribution_at(w) for w in WIDTHS}
+        found = {w: distribution_at(self.example, w) for w in WIDTHS}
         one, two = found[1.0][0].p_keep(), found[2.0][0].p_keep()
         right = 2 if abs(two - one) <= 0.01 * one else 0 if two > one else 1
         apart = max(float(np.abs(sampled.probs - soft.probs).max()) for sampled, soft, _ in found.values())
@@ -100,7 +101,9 @@ class Temperature(Lesson):
             ),
             (
                 "The temperature doubles too, and makes all words more alike.",
-                "Fewer scores are clipped, and this outweighs the higher temperature here.",
+                "Fewer scores are clipped, and this "
+                + ("balances" if right == 2 else "outweighs")
+                + " the higher temperature here.",
                 "ε fixes the guarantee. How useful the scores are depends on the range.",
             ),
         )

@@ -1,4 +1,4 @@
-"""The answers of a class, counted on arrival: numbers in the server's memory, without names or texts.
+"""The answers of a class, counted on arrival: numbers in the server's memory, without names.
 
 A room is a word in the address that a teacher hands out. The host of a room has its key: only the host decides what the
 class sees, reveals the counts of a question, and closes the room. A room is deleted when its host closes it, with the
@@ -36,7 +36,7 @@ class _Room:
     revealed: set[str] = field(default_factory=set)
     #: Topic → how often its vote was restarted.
     ballots: dict[str, int] = field(default_factory=dict)
-    #: What the host shows now.
+    #: What the host shows now, with the text of the class if there is one.
     stage: Any = None
 
 

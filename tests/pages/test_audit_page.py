@@ -99,6 +99,8 @@ def test_a_broken_mechanism_is_found_and_its_twin_is_not(monkeypatch, quick_audi
     at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
     assert at.error and "Violated" in at.error[0].value
+    results = next(d.value for d in at.dataframe if "check" in d.value)["result"].tolist()
+    assert results[-1] == "violated" and not {"refuted", "tested"} & set(results), "in the field's words"
     at.toggle(key="audit_twin").set_value(True).run()
     settle(at)
     assert at.success and not at.error

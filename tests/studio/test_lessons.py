@@ -93,11 +93,11 @@ def test_there_are_lessons_each_with_a_name_of_its_own():
 
 def test_half_of_the_words_stay_at_the_epsilon_of_the_core():
     right = told("one-word")[2].right
-    prepared, means = example_text.prepared(), []
+    prepared, means = example_text.bundled().prepared, []
     places = [
         s.index
-        for i, s in enumerate(example_text.rewrite_at(50.0).steps)
-        if i in set(example_text.drawn_words(example_text.rewrite_at(50.0)))
+        for i, s in enumerate(example_text.bundled().rewrite_at(50.0).steps)
+        if i in example_text.bundled().sampled
     ]
     for epsilon in single_word.OFFERED:
         m = recommended("dp-mlm", epsilon=epsilon)
@@ -105,7 +105,7 @@ def test_half_of_the_words_stay_at_the_epsilon_of_the_core():
     assert right == int(np.argmin(np.abs(np.array(means) - 0.5)))
     away = np.sort(np.abs(np.array(means) - 0.5))
     assert away[0] < 0.05 and away[1] > 0.1, "one of the offered ε is about half, and no other"
-    assert example_text.kept_shares(single_word.OFFERED) == pytest.approx(np.array(means), abs=1e-9)
+    assert example_text.bundled().kept_shares(single_word.OFFERED) == pytest.approx(np.array(means), abs=1e-9)
 
 
 def test_a_clean_up_that_looks_at_the_original_breaks_the_guarantee_and_one_of_the_release_cannot():
@@ -122,7 +122,7 @@ def test_a_clean_up_that_looks_at_the_original_breaks_the_guarantee_and_one_of_t
 
 
 def test_clipping_and_temperature_are_what_the_mechanism_draws_from():
-    own, soft, temperature = temperature_of.distribution_at(2.0)
+    own, soft, temperature = temperature_of.distribution_at(example_text.bundled(), 2.0)
     config = dpt.get_mechanism("dp-mlm").config
     assert temperature == pytest.approx(2 * 2 * (config.clip_max - config.clip_min) / temperature_of.EPSILON)
     assert own.probs == pytest.approx(soft.probs, abs=1e-12)
@@ -176,6 +176,13 @@ def test_the_claims_of_the_lesson_have_all_four_verdicts_and_the_right_one_is_th
         text = " ".join(cell for row in one.show(name)[0].rows for cell in row)
         assert bundled[name].numbers[0] in text and bundled[name].of.claim in text and bundled[name].of.paper != OURS
     assert {bundled[name].verdict for name in paper_claim.CLAIMS} == set(VERDICTS)
+    for name in paper_claim.CLAIMS:
+        (facts,) = lessons.lesson("paper").show(name)
+        assert facts.rows[-1][1] == bundled[name].effect, "the number of the verdict, before the question"
+    together = lessons.lesson("paper").show("dp_mlm_headline")[0].rows
+    medians = [re.search(r"Median difference (\S+)", text)[1] for label, text in together if label == "measured here"]
+    assert medians == ["−1.4", "+5.6"] and together[-1][1].startswith("+2.2 points")
+    assert together[-1][0] == "effect: all comparisons above"
     first = paper_claim.CLAIMS[0]
     other = {first: dataclasses.replace(bundled[first], verdict=VERDICTS[1])}
     monkeypatch.setattr(paper_claim, "findings", lambda: other)
@@ -209,7 +216,7 @@ def test_the_limit_of_a_reader_is_never_read_as_certainty():
 
 
 def test_crossing_out_names_leaves_the_fact(monkeypatch):
-    note = example_text.prepared().text
+    note = example_text.bundled().text
     assert "".join(piece for piece, _ in redaction.crossed_out(redaction.NOTHING)) == note
     left = "".join(piece for piece, mark in redaction.crossed_out(redaction.EVERYTHING) if not mark)
     assert "Halvorsen" not in left and "67" not in left and "heart" in left
@@ -232,7 +239,7 @@ def test_a_value_that_a_control_does_not_have_is_refused():
 
 
 def test_what_leaks_is_counted_on_the_rewrite():
-    result = example_text.rewrite_at(50.0)
+    result = example_text.bundled().rewrite_at(50.0)
     found = remaining_leaks.words(result)
     steps = [s for s in result.steps if any(c.isalnum() for c in s.original)]
     same = sum(not s.is_changed for s in steps)
@@ -257,18 +264,52 @@ def test_answers_add_up_by_the_ledger_and_tell_more(monkeypatch):
         repeated_answers.guess_rates.cache_clear()
 
 
+#: A visitor's text: no word of it is in the bundled example's answers.
+OWN = "The plumber repaired our kitchen on Friday. My sister Wilhelmina paid the bill."
+
+
+def test_answers_are_computed_for_a_text_of_your_own_and_none_of_it_stays():
+    own = example_text.Example.of_visitor(f"  {OWN} ")
+    taken = [one for one in LESSONS if isinstance(one, lessons.TextLesson)]
+    assert [one.name for one in taken] == ["one-word", "temperature", "whole-sentence", "leaks"]
+    before = {one.name: one.ask(one.control.start) for one in taken}
+    for one in taken:
+        mine = one.on(own)
+        assert mine == one.on(own) != one, "the same work is not repeated"
+        value = one.control.start
+        question, found = mine.ask(value), mine.reveal(value)
+        assert 0 <= found.right < len(question.answers) and len(set(found.replies)) == len(found.replies)
+        written = f"{mine.show(value)} {question} {found}"
+        assert not re.search("Halvorsen|heart|disease|doctor|note", written)
+        assert one.ask(value) == before[one.name] and OWN not in repr(mine)
+    shares = own.kept_shares(single_word.OFFERED)
+    assert taken[0].on(own).reveal(20.0).right == int(np.argmin(np.abs(shares - 0.5)))
+    assert taken[0].on(own).ask(20.0).text.startswith(f"The text has {len(own.sampled)} words")
+    assert remaining_leaks.words(own.rewrite_at(50.0)) != remaining_leaks.words(example_text.bundled().rewrite_at(50.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("", "no words"), ("12 – 13!", "no words"), ("word " * 130, "649 characters"), ("of the", "words")],
+)
+def test_an_unsuitable_text_is_refused(text, says):
+    with pytest.raises(dpt.InputError, match=says):
+        lessons.lesson("one-word").on(example_text.Example.of_visitor(text)).ask(20.0)
+
+
 def sure(p: float) -> TokenDistribution:
     return TokenDistribution(("heart", "chest"), np.log([p, 1 - p]), "heart", 50.0)
 
 
 def test_no_answer_is_written_down(monkeypatch):
     """With other chances another answer is right."""
-    monkeypatch.setattr(example_text, "kept_shares", lambda epsilons: np.where(np.asarray(epsilons) <= 10, 0.5, 1.0))
+    half_at_10 = lambda self, epsilons: np.where(np.asarray(epsilons) <= 10, 0.5, 1.0)  # noqa: E731
+    monkeypatch.setattr(example_text.Example, "kept_shares", half_at_10)
     assert told("one-word")[2].right == 0
     losses = {"none": 2.0, "singular": 3.0, "no original": 1.0}
     monkeypatch.setattr(polish, "odds", lambda epsilon, clean_up: (0.2, 0.1, losses[clean_up]))
     assert told("polish")[2].right == 1
-    monkeypatch.setattr(temperature_of, "distribution_at", lambda width: (sure(width / 5), sure(width / 5), 1.0))
+    monkeypatch.setattr(temperature_of, "distribution_at", lambda _, width: (sure(width / 5), sure(width / 5), 1.0))
     assert told("temperature")[2].right == 0
     monkeypatch.setattr(many_texts, "total", lambda epsilon, texts: epsilon)
     assert told("many-texts")[2].right == 0
@@ -303,10 +344,10 @@ def test_words_with_the_very_same_set_are_those_of_the_aggressive_mapping():
 def test_a_whole_draw_and_words_spend_the_same_and_the_nearer_one_is_right(monkeypatch):
     one, right = lessons.lesson("whole-sentence"), {}
     for total in (sentence_bank.TOTALS[2], sentence_bank.TOTALS[-1]):
-        prepared, n = sentence_bank._word_mechanism()
-        spent = example_text.mechanism().replace(epsilon=total / n).guarantee(prepared).total
+        prepared, n = one._words()
+        spent = example_text.bundled().mechanism.replace(epsilon=total / n).guarantee(prepared).total
         assert spent == pytest.approx(total) == one.setting(total).make().guarantee(prepared.text).total
-        ours, theirs, near, words = sentence_bank.both(total)
+        ours, theirs, near, words = one.both(total)
         assert len(ours) == len(theirs) == len(near) == len(words) == sentence_bank.DRAWS
         bank = set(one.setting(total).make().candidates)
         assert set(ours) <= bank and not set(theirs) & bank

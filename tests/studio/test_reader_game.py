@@ -38,7 +38,7 @@ def test_every_line_up_is_covered_by_the_guarantee_and_its_ceiling_is_the_formul
     for line_up in RULES.line_ups:
         assert len(set(line_up.facts)) == RULES.k and line_up.template.count(reader_game.GAP) == 1
         for epsilon in RULES.epsilons:
-            one = Round.draw(RULES.mechanism, line_up, epsilon, NoiseStream(3))
+            one = Round.draw(RULES, line_up, epsilon, NoiseStream(3))
             assert one.belief.is_covered.all(), line_up.name
             assert one.belief.alternatives == line_up.facts
             assert one.belief.ceiling == pytest.approx(np.full(RULES.k, ceiling(epsilon, RULES.k)))
@@ -49,7 +49,7 @@ def test_every_line_up_is_covered_by_the_guarantee_and_its_ceiling_is_the_formul
 
 def test_every_replaced_word_of_a_release_is_marked(RULES):
     for i, line_up in enumerate(RULES.line_ups):
-        one = Round.draw(RULES.mechanism, line_up, 1.0, NoiseStream(i))
+        one = Round.draw(RULES, line_up, 1.0, NoiseStream(i))
         pieces = beat_reader.line_up_parts(one)[1].pieces
         assert "".join(text for text, _ in pieces) == one.release
         assert [text for text, mark in pieces if mark == "secret"] == [one.word]
@@ -62,7 +62,7 @@ def test_every_replaced_word_of_a_release_is_marked(RULES):
 
 def test_a_release_writes_names_like_the_facts(RULES):
     months = next(x for x in RULES.line_ups if "October" in x.facts)
-    words = [Round.draw(RULES.mechanism, months, 12.0, NoiseStream(i)).word for i in range(20)]
+    words = [Round.draw(RULES, months, 12.0, NoiseStream(i)).word for i in range(20)]
     assert all(word == public_form(word.lower()) for word in words) and any(word in months.facts for word in words)
 
 
@@ -71,7 +71,7 @@ def test_expected_success_is_the_enumerated_one_and_that_of_belief(RULES):
         for epsilon in RULES.epsilons:
             m = RULES.mechanism.replace(epsilon=epsilon)
             _, p = table(m, line_up)
-            ours = reader_game.expected_success(RULES, line_up, epsilon)
+            ours = RULES.expected_success(line_up, epsilon)
             assert ours == pytest.approx(p.max(axis=0).sum() / 4, abs=1e-12)
             others = [f for f in line_up.facts if f != line_up.facts[1]]
             found = dpt.belief(m, line_up.text(1), line_up.facts[1], others)
@@ -81,7 +81,7 @@ def test_expected_success_is_the_enumerated_one_and_that_of_belief(RULES):
 
 def test_the_posterior_of_a_round_is_bayes_rule_on_the_word_in_the_place_of_the_fact(RULES):
     for i, line_up in enumerate(RULES.line_ups):
-        one = Round.draw(RULES.mechanism, line_up, 4.0, NoiseStream(i))
+        one = Round.draw(RULES, line_up, 4.0, NoiseStream(i))
         words, p = table(RULES.mechanism.replace(epsilon=4.0), line_up)
         column = p[:, [w.casefold() for w in words].index(one.word.casefold())]
         assert one.posterior == pytest.approx(column / column.sum(), abs=1e-9)
@@ -91,8 +91,8 @@ def test_the_posterior_of_a_round_is_bayes_rule_on_the_word_in_the_place_of_the_
 def test_a_player_who_follows_the_posterior_scores_the_optimum_and_others_do_not(RULES):
     """600 releases of one line-up; the tolerance is four standard errors of a share."""
     line_up, n, epsilon = RULES.line_ups[0], 600, 4.0
-    played = [Round.draw(RULES.mechanism, line_up, epsilon, NoiseStream(7).at(i)) for i in range(n)]
-    best = reader_game.expected_success(RULES, line_up, epsilon)
+    played = [Round.draw(RULES, line_up, epsilon, NoiseStream(7).at(i)) for i in range(n)]
+    best = RULES.expected_success(line_up, epsilon)
     tolerance = 4 * math.sqrt(best * (1 - best) / n)
     assert np.mean([r.is_right(r.reader_guess) for r in played]) == pytest.approx(best, abs=tolerance)
     assert np.mean([r.posterior.max() for r in played]) == pytest.approx(best, abs=tolerance)
@@ -132,3 +132,32 @@ def test_levels_add_up_the_rounds_of_one_epsilon():
     assert (low.epsilon, low.players, high.epsilon, high.players) == (1.0, 0.0, 8.0, 0.5)
     assert high.deserved == pytest.approx(0.4) and high.expected == pytest.approx(0.45) and high.score.reader == 2
     assert reader_game.total([hit, miss]).rounds == 2
+
+
+def test_a_text_of_the_class_has_four_words_that_the_guarantee_compares(RULES):
+    own = RULES.with_text("My cousin called the plumber on Monday and paid in October.", "monday")
+    (line_up,) = own.line_ups
+    assert line_up.facts[0] == "Monday" and len({fact.casefold() for fact in line_up.facts}) == 4
+    assert line_up.text(0) == "My cousin called the plumber on Monday and paid in October."
+    game = reader_game.Game.draw(own, NoiseStream(2), rounds_each=1)
+    for one, expected in zip(game.rounds, game.expected, strict=True):
+        assert one.belief.is_covered.all() and one.posterior.sum() == pytest.approx(1)
+        assert 0.25 <= expected <= ceiling(one.epsilon, 4) + 1e-12
+        assert (one.posterior <= ceiling(one.epsilon, 4) + 1e-12).all()
+    assert RULES.question(RULES.line_ups[0]) is RULES.question(RULES.line_ups[0])
+    assert "own" not in RULES._questions and "own" not in RULES._successes, "the process does not store it"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("My cousin paid.", "plumber"),
+        ("Doctor, doctor!", "doctor"),
+        ("My cousin paid the rent.", "the"),
+        ("My cousin paid the rent.", ""),
+        ("My cousin paid " * 50, "cousin"),
+    ],
+)
+def test_an_unsuitable_secret_word_is_refused(RULES, text, word):
+    with pytest.raises(dpt.InputError, match=r"Choose another|characters"):
+        RULES.with_text(text, word)

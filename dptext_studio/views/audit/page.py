@@ -20,6 +20,7 @@ from ...components import controls, download, methods_panel
 from ...components.charts import chart, dark
 from ...components.shell import enter_app
 from ...components.sticky_widgets import stay, stay_all
+from ...components.tables import table
 from ...components.text import literal, too_long
 from ...figures import audit_figure
 from ...figures.glossary import definition
@@ -28,6 +29,8 @@ from ..compare import distinguishability
 from . import two_texts
 
 MAX_LINES = 500
+#: The result of a check, by its status.
+RESULTS = {"proven": "proven", "tested": "no violation found", "refuted": "violated", "not tested": "not tested"}
 
 
 @dataclass(frozen=True)
@@ -181,9 +184,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
     checks(report)
     if report.skipped:
         with st.expander(f"Skipped inputs: {len(report.skipped):,}"):
-            st.dataframe(
-                {"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]}, hide_index=True
-            )
+            table({"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]})
     download.button(
         "Download the report",
         json.dumps(report.to_dict(), ensure_ascii=False, indent=1),
@@ -214,10 +215,10 @@ def limits(report: core.AuditReport, lines: list[str]) -> None:
 def checks(report: core.AuditReport) -> None:
     """Show the result of each check."""
     with st.expander(f"{len(report.checks)} checks"):
-        st.dataframe(
+        table(
             {
                 "check": [c.name for c in report.checks],
-                "result": [c.status for c in report.checks],
+                "result": [RESULTS[c.status] for c in report.checks],
                 "tested": [f"{c.draws:,}" for c in report.checks],
                 "detectable from draws": [
                     "" if c.detectable is None else at_least(c.detectable) for c in report.checks
@@ -228,7 +229,6 @@ def checks(report: core.AuditReport) -> None:
                 "seconds": [f"{c.seconds:.1f}" for c in report.checks],
                 "inspected": [c.description or c.reason for c in report.checks],
             },
-            hide_index=True,
         )
 
 
@@ -239,7 +239,7 @@ def bundled_table() -> None:
     if not rows:
         st.caption("The table is missing. Measure it with `python -m dptext_core bench audit`.")
         return
-    st.dataframe(
+    table(
         {
             "mechanism": [mechanism_title(r["mechanism"]) for r in rows],
             "options": [bench.setting_of(r).described() for r in rows],
@@ -252,7 +252,6 @@ def bundled_table() -> None:
             "detectable from draws": [at_least(float(r["detectable"])) for r in rows],
             "smallest detectable leak": ["" if r["leak"] is None else core.format_share(r["leak_fresh"]) for r in rows],
         },
-        hide_index=True,
     )
     st.caption(
         "Bundled results; `python -m dptext_core bench audit` repeats the measurement. ε and losses use the unit of "

@@ -7,6 +7,7 @@ import streamlit as st
 from dptext_core.support.checks import pluralize
 from dptext_lab.results import authors
 
+from ...components.tables import table
 from ...components.text import literal
 
 
@@ -28,7 +29,7 @@ def authors_note() -> None:
             "95% intervals."
         )
     )
-    st.dataframe(
+    table(
         [
             {"system": name}
             | {
@@ -38,6 +39,5 @@ def authors_note() -> None:
             }
             for name in dict.fromkeys(r.system for r in rows)
         ],
-        hide_index=True,
         height="content",
     )

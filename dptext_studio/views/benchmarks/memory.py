@@ -7,6 +7,7 @@ import streamlit as st
 from dptext_lab.results import memory
 
 from ...components.charts import chart, dark
+from ...components.tables import table
 from ...figures import memory_over_words
 
 
@@ -26,12 +27,11 @@ def memory_note() -> None:
         alt="Peak memory over the number of words for each mechanism; the table below has the crossovers",
     )
     st.caption("Number of words from which 1-Diffractor takes less memory than the mechanism in the row:")
-    st.dataframe(
+    table(
         [
             {"mechanism": label} | {ours: _from(words) for ours, words in row.items()}
             for label, row in memory.crossovers(rows).items()
         ],
-        hide_index=True,
         height="content",
     )
 

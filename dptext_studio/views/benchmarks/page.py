@@ -21,6 +21,7 @@ from ...components import download, links, methods_panel
 from ...components.shell import enter_app
 from ...components.sticky_widgets import stay
 from ...components.style import add_style
+from ...components.tables import table
 from ...components.text import literal
 from ...figures import benchmarks as figures
 from ...figures.metric_titles import metric_title
@@ -339,22 +340,22 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
                 "On these tasks, our classifier does not beat guessing the most frequent class by three standard "
                 "errors, even on unprotected text. These tasks cannot show how much utility a mechanism loses."
             )
-            st.dataframe([{k: v for k, v in g.to_dict().items() if k != "enters"} for g in out], hide_index=True)
+            table([{k: v for k, v in g.to_dict().items() if k != "enters"} for g in out])
     with st.expander("How it was measured"):
         about, sets = found.about, found.about.get("data", {})
         if about.get("cut"):
             st.markdown("**Not in the grid:** " + literal(about["cut"]))
         named = ("command", "stopwords", "version", "machine", "device", "finished", "seeds", "points", "core_minutes")
-        st.dataframe({"what": [k for k in named if k in about], "value": [str(about[k]) for k in named if k in about]})
-        st.dataframe([{"data": name, **entry} for name, entry in sets.items()], hide_index=True)
+        table({"what": [k for k in named if k in about], "value": [str(about[k]) for k in named if k in about]})
+        table([{"data": name, **entry} for name, entry in sets.items()])
 
 
 def result_table(place: Any, rows: list[dict[str, Any]]) -> None:
     """Show all points as rows; a click on one opens it."""
     points = [r["point"] for r in rows]
-    place.dataframe(
+    table(
         [{k: r[k] for k in COLUMNS} for r in rows],
-        hide_index=True,
+        place,
         key="bench_table",
         on_select=lambda: choose_row(points),
         selection_mode="single-row",

@@ -11,6 +11,7 @@ from dptext_lab.results import data_titles, total_budget
 
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
+from ...components.tables import table
 from ...figures import total_budget as budget_chart
 
 state = st.session_state
@@ -56,7 +57,7 @@ def total_budget_note() -> None:
         alt=f"{total_budget.MEASURES[measure]} over the total ε of a text, for each mechanism",
     )
     draws = {r.system: r.value for r in rows if r.measure == "draws"}
-    st.dataframe(
+    table(
         [
             {
                 "system": r.system,
@@ -75,5 +76,4 @@ def total_budget_note() -> None:
                                     "text."
             ),
         },
-        hide_index=True,
     )

@@ -14,6 +14,7 @@ from ... import figures
 from ...components import download
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
+from ...components.tables import table
 from ...components.text import literal
 from ...figures.metric_titles import metric_title
 from .conclusions import answer
@@ -43,7 +44,7 @@ def question(rows: leaderboard.Rows) -> None:
 
 def all_rows(rows: leaderboard.Rows, ranking: leaderboard.Board) -> None:
     """Show the rows of a board, its ranks by other judges, and the rows at equal privacy by other measures."""
-    st.dataframe(leaderboard_text.display_rows(ranking), hide_index=True)
+    table(leaderboard_text.display_rows(ranking))
     name = data_titles.in_sentence(ranking.data)
     files("board", to_csv(leaderboard_text.table(ranking)), leaderboard_text.to_latex(ranking, name))
     if conditions := conditions_text(ranking):
@@ -51,13 +52,13 @@ def all_rows(rows: leaderboard.Rows, ranking: leaderboard.Board) -> None:
     if first := leaderboard_text.first_by_judge(rows, ranking):
         st.markdown(f"**Ranks by other measures of utility.** {literal(first)}")
         places, alike = leaderboard_text.rankings(rows, ranking)
-        st.dataframe(places, hide_index=True)
-        gaps = "None: this measure has no measured point. " * any(None in p.values() for p in places)
+        table(places)
+        gaps = "–: this measure has no measured point. " * any(None in p.values() for p in places)
         if note := gaps + leaderboard_text.correlation_text(ranking, alike):
             st.caption(literal(note))
     for sentence, other in leaderboard_text.elsewhere(rows, ranking):
         st.markdown(f"**At equal privacy by another measure.** {literal(sentence)}")
-        st.dataframe(leaderboard_text.display_rows(other), hide_index=True)
+        table(leaderboard_text.display_rows(other))
     st.caption("To add your own mechanism, see docs/development/contributed_results.md in the repository.")
 
 
@@ -126,6 +127,9 @@ def conditions_text(found: leaderboard.Board) -> str:
         notes.append(f"The judge is {judge}.")
     if once := [e.label for e in found.entries if e.seeds == 1]:
         notes.append(f"One seed only: {leaderboard_text.join_names(once)}.")
+    tested = [e for e in found.entries[1:] if e.p is not None]
+    if tested and len(tested) < len(found.entries) - 1:
+        notes.append("Not tested: the error of this value is unknown.")
     notes += [leaderboard_text.unknown_words_text(found), leaderboard_text.refused_text(found)]
     if found.omitted_names:
         notes.append(f"No measured point nearby: {leaderboard_text.join_names(found.omitted_names)}.")

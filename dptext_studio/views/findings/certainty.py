@@ -14,6 +14,7 @@ from ... import figures
 from ...components import download
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
+from ...components.tables import table
 from ...components.text import literal
 from ...figures.metric_titles import metric_title
 from .conclusions import answer
@@ -66,7 +67,7 @@ def _all_rows(boards: Sequence[leaderboard.Board]) -> None:
     for board in boards:
         name = data_titles.in_sentence(board.data)
         st.markdown(f"**{literal(leaderboard_text.answer(board, name)[0])}**")
-        st.dataframe(leaderboard_text.display_rows(board), hide_index=True)
+        table(leaderboard_text.display_rows(board))
         outside = belief.outside(belief.bundled(), board.data, board.at)
         if note := " ".join(filter(None, (leaderboard_text.unknown_words_text(board), outside))):
             st.caption(literal(note))

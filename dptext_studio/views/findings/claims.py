@@ -23,6 +23,7 @@ from dptext_lab.results import summary as results
 from ... import figures
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
+from ...components.tables import table
 from ...components.text import literal
 from .board import files
 
@@ -89,7 +90,7 @@ def detail(finding: ClaimFinding, whole: results.Results) -> None:
         chart(figure, key=f"found_{finding.figure}_figure", alt=f"Figure for the claim: {of.claim}")
     rows = pluralize(finding.rows, "row")
     if finding.rows and st.toggle(f"Show the {rows} behind it", key=f"found_rows_{finding.name}"):
-        st.dataframe(tables.listing(of.look(Runs(whole.rows, whole.gates))), hide_index=True)
+        table(tables.listing(of.look(Runs(whole.rows, whole.gates))))
 
 
 def short(verdict: str) -> str:

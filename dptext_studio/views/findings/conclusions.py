@@ -22,6 +22,7 @@ from dptext_lab.results import authors, total_budget
 
 from ... import figures
 from ...components.charts import chart, dark
+from ...components.tables import table
 from ...components.text import literal
 from ...figures.theme import Plot
 
@@ -40,7 +41,7 @@ def conclusion(
         st.caption(marks)
     with st.expander("Rows", key=f"conclusion_{key}_rows", on_change="rerun") as place:
         if place.open:
-            st.dataframe([dict(row) for row in rows], hide_index=True)
+            table([dict(row) for row in rows])
 
 
 def answer(sentence: str, sure: str) -> None:

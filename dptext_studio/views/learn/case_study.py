@@ -12,6 +12,7 @@ from dptext_lab.results import case_study as core
 
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
+from ...components.tables import table
 from ...components.text import literal
 from ...figures import case_study as figure_of
 from ...server.session import session
@@ -123,7 +124,7 @@ def measured_panel() -> None:
         alt="Macro F1 (intent) over ε, for both data sets; the table below has the numbers",
     )
     heading, *rows = core.table(study)
-    st.dataframe([dict(zip(heading, row, strict=True)) for row in rows], hide_index=True, height=240, key="case_table")
+    table([dict(zip(heading, row, strict=True)) for row in rows], height=240, key="case_table")
     for note in core.notes(study):
         st.markdown("- " + literal(note))
     st.code(study["about"]["command"], language="sh")

@@ -57,7 +57,7 @@ def _staged(mine: Learning) -> Stage | None:
         drawn = game.draw_game("class", 1)
         if drawn is None:
             return None
-        mine.class_stage = Stage(mine.at, secrets.token_hex(8), drawn)
+        mine.class_stage = Stage(mine.at, secrets.token_hex(8), drawn, example=mine.own)
     mine.class_stage = dataclasses.replace(mine.class_stage, number=(mine.step - 1) // 2)
     VOTES.show(mine.room, mine.host, mine.class_stage)
     return mine.class_stage
@@ -102,13 +102,14 @@ def _answer_slide(mine: Learning, stage: Stage, one: Round) -> None:
 
 
 def _end(mine: Learning, stage: Stage) -> None:
+    assert stage.game is not None
     played = scores(mine.room, stage)
     left, right = st.columns((2, 3), gap="large")
     with left:
         game.show_score(played, CLASS)
         st.button("Play again", key="game_again", icon=":material/refresh:", on_click=_again, args=(mine,))
     with right:
-        game.end_figure(played, CLASS)
+        game.end_figure(played, CLASS, stage.game.rules)
 
 
 def _again(mine: Learning) -> None:
@@ -128,7 +129,7 @@ def phone(stage: Stage) -> None:
         if stage.number >= len(rounds):
             played = scores(mine.room, stage)
             game.show_score(played, CLASS)
-            game.end_figure(played, CLASS)
+            game.end_figure(played, CLASS, stage.game.rules)
             take_home(mine.lesson)
             return
         one, topic = rounds[stage.number], stage.topic(stage.number)

@@ -15,7 +15,7 @@ from ...components.drawing import drawing
 from ...components.style import add_style
 from ...components.text import literal
 from ...lessons import Lesson, beat_reader, reader_game
-from ...lessons.reader_game import Game, Round, Score
+from ...lessons.reader_game import Game, Round, Rules, Score
 from .learning import Learning, Play, learning, lesson_work, sentences
 from .lesson_parts import take_home
 
@@ -56,14 +56,15 @@ def _play(mine: Learning) -> Play | None:
 def draw_game(name: str, rounds_each: int | None) -> Game | None:
     """Draw a new game; None while this is running. name: a new one for each game."""
 
+    rules = learning().rules
+
     def work() -> Game:
-        rules = reader_game.rules()
         game = Game.draw(rules, NoiseStream(), rounds_each=rounds_each)
         assert game.expected  # computed here, not while the page is drawn
-        beat_reader.end_curve((), "")
+        beat_reader.end_curve((), "", rules)
         return game
 
-    return lesson_work("game", name, work)
+    return lesson_work("game", (name, rules), work)
 
 
 def scores(play: Play) -> list[tuple[float, Score]]:
@@ -162,7 +163,7 @@ def _go_on(play: Play) -> None:
 def _end(mine: Learning, play: Play) -> None:
     played = scores(play)
     show_score(played, "You")
-    end_figure([*play.past, *played], ALONE)
+    end_figure([*play.past, *played], ALONE, play.game.rules)
     if play.past:
         rounds = len(play.past) + len(played)
         st.caption(f"The dots count all {rounds} rounds of your games since you opened this page.")
@@ -176,13 +177,12 @@ def show_score(played: list[tuple[float, Score]], who: str) -> None:
     sentences(beat_reader.end_sentences(played, who))
 
 
-def end_figure(played: list[tuple[float, Score]], who: str) -> None:
+def end_figure(played: list[tuple[float, Score]], who: str, rules: Rules) -> None:
     """Show the ceiling over ε with the player's dots."""
-    drawing((beat_reader.end_curve(played, who),), key="game_curve")
+    drawing((beat_reader.end_curve(played, who, rules),), key="game_curve")
 
 
 def _again(mine: Learning) -> None:
     play = mine.play
     assert play is not None
-    rules = reader_game.rules()
-    mine.play = Play(Game.draw(rules, NoiseStream()), past=[*play.past, *scores(play)])
+    mine.play = Play(Game.draw(play.game.rules, NoiseStream()), past=[*play.past, *scores(play)])

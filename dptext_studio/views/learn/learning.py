@@ -11,8 +11,9 @@ import streamlit as st
 
 from ...components import address, hidden_controls
 from ...components.text import literal
-from ...lessons import LESSONS, Lesson, Question, reader_game
-from ...lessons.reader_game import Game, Score
+from ...lessons import LESSONS, Lesson, Question, TextLesson, reader_game
+from ...lessons.example_text import Example
+from ...lessons.reader_game import Game, Rules, Score
 from ...server import votes
 from ...server.session import session
 
@@ -40,12 +41,15 @@ class Play:
 
 @dataclass(frozen=True)
 class Stage:
-    """What the host shows to the class. at: the lesson. number: the round of a game, from 0; -1 before it begins."""
+    """What the host shows to the class. at: the lesson. number: the round of a game, from 0; -1 before it begins.
+    example: the text of the class; None for the bundled one.
+    """
 
     at: int
     name: str = ""
     game: Game | None = None
     number: int = -1
+    example: Example | None = None
 
     def topic(self, number: int) -> str:
         """Return the name of a round's vote."""
@@ -64,6 +68,9 @@ class Learning:
 
     last_stage: what the host showed at the last run. scrolled_lesson: the lesson whose beginning was last scrolled to.
     play: the game of one player. class_stage: the game of a class, in the session of its host.
+
+    own: the visitor's own text. rules: of the game, with the visitor's own text or the bundled ones. text_problem,
+    game_problem: why the last typed one was rejected.
     """
 
     at: int | None = None
@@ -83,10 +90,46 @@ class Learning:
     scrolled_lesson: int | None = None
     play: Play | None = None
     class_stage: Stage | None = None
+    own: Example | None = None
+    rules: Rules = field(default_factory=reader_game.rules)
+    text_problem: str = ""
+    game_problem: str = ""
 
     @property
     def lesson(self) -> Lesson:
-        return LESSONS[self.at or 0]
+        """The lesson, with the visitor's own text or that of the class if it can use one."""
+        lesson = LESSONS[self.at or 0]
+        return lesson.on(self.example) if isinstance(lesson, TextLesson) else lesson
+
+    @property
+    def example(self) -> Example | None:
+        """The text that replaces the bundled example: in a class, that of its host."""
+        if not self.in_class:
+            return self.own
+        stage = votes.VOTES.stage(self.room)
+        return stage.example if isinstance(stage, Stage) else None
+
+    @property
+    def has_own_game(self) -> bool:
+        return self.rules is not reader_game.rules()
+
+    def use_text(self, text: str | None) -> None:
+        """Use this text in the lessons that can, or the example for None. Raise InputError for an unsuitable text.
+
+        Their answers and votes are deleted, because the questions change.
+        """
+        self.own, self.text_problem = None if text is None else Example.of_visitor(text), ""
+        for lesson in LESSONS:
+            if isinstance(lesson, TextLesson):
+                self.answers.pop(lesson.name, None)
+                self.ballots.pop(lesson.name, None)
+                self.revealed.discard(lesson.name)
+                votes.VOTES.restart(self.room, self.host, lesson.name)
+
+    def use_rules(self, rules: Rules) -> None:
+        """Start the game again with these rules."""
+        self.rules, self.game_problem = rules, ""
+        self.play = self.class_stage = None
 
     @property
     def steps(self) -> int:

@@ -56,7 +56,7 @@ def control(lesson: Lesson) -> Any:
 
 def part_view(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
     """Show the parts before the question, and return the question."""
-    shown = lesson_work("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
+    shown = lesson_work("shown", (lesson, value), lambda: (lesson.show(value), lesson.ask(value)))
     if shown is None:
         return None
     parts, question = shown
@@ -66,7 +66,7 @@ def part_view(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | No
 
 
 def reveal_of(lesson: Lesson, value: Any) -> Reveal | None:
-    return lesson_work("found", (lesson.name, value), lambda: lesson.reveal(value))
+    return lesson_work("found", (lesson, value), lambda: lesson.reveal(value))
 
 
 def verdict(lesson: Lesson, question: Question, reveal: Reveal) -> None:

@@ -14,7 +14,7 @@ from ...components.style import add_style
 from ...components.text import literal
 from ...lessons import COURSE, LESSONS, Lesson
 from ...server import votes
-from . import case_study, class_game, game, host_key
+from . import case_study, class_game, game, host_key, own_text
 from .learning import GAME, Stage, follow_class, follow_link, learning, sentences, write_address
 from .lesson_parts import answers, ask, control, door, is_answer_shown, part_view, reveal_of, take_home, verdict
 from .presenter import presenter_view
@@ -73,6 +73,7 @@ def lesson_view() -> None:
     top, wall = st.columns([5, 1], vertical_alignment="bottom")
     with top, st.container(key="learn_lessons", horizontal=True, vertical_alignment="center"):
         st.button("All lessons", icon=":material/list:", key="learn_list", on_click=mine.list_lessons, type="tertiary")
+        own_text.text_button(mine)
         state.learn_lesson = mine.at
         st.pills(
             "Lesson",
@@ -86,7 +87,7 @@ def lesson_view() -> None:
     with wall:
         present_button()
     lesson = mine.lesson
-    st.markdown(f"### {LESSONS.index(lesson) + 1}. {literal(lesson.title)}")
+    st.markdown(f"### {(mine.at or 0) + 1}. {literal(lesson.title)}")
     value = _game_view(lesson) if lesson.name == GAME else _lesson_body(lesson)
     _navigation(lesson, value)
     teacher_panel(lesson, value)
@@ -96,6 +97,7 @@ def _lesson_body(lesson: Lesson) -> Any:
     """Show the text, control, question and answer. Return the value of the control."""
     mine = learning()
     sentences((*lesson.sentences, lesson.task))
+    own_text.other_lessons_note(mine)
     value = control(lesson)
     question = None if value is None else part_view(lesson, value)
     if question is not None:
@@ -125,7 +127,8 @@ def _game_view(lesson: Lesson) -> Any:
 
 def _navigation(lesson: Lesson, value: Any) -> None:
     """Show links to the previous lesson, to the next one and to Explore."""
-    mine, at = learning(), LESSONS.index(lesson)
+    mine = learning()
+    at = mine.at or 0
     with st.container(horizontal=True):
         if at:
             st.button("Back", icon=":material/arrow_back:", key="learn_back", on_click=mine.go, args=(at - 1,))

@@ -48,7 +48,7 @@ def _slide(mine: Learning) -> None:
             st.html("<span class='wall-words'></span>")
         class_game.slide(mine)
     else:
-        VOTES.show(mine.room, mine.host, Stage(mine.at or 0))
+        VOTES.show(mine.room, mine.host, Stage(mine.at or 0, example=mine.own))
         _lesson_slide(mine, STEPS[mine.step])
 
 

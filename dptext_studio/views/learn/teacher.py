@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from ...components.drawing import drawing
-from ...lessons import COURSE, LESSONS, Facts, Lesson
+from ...lessons import COURSE, Facts, Lesson
 from ...server.votes import KEPT, VOTES
-from . import classroom
+from . import classroom, own_text
 from .learning import CLOSED, Learning, learning
 from .presenter import start_presenting
 
@@ -51,7 +51,7 @@ def teacher_panel(lesson: Lesson, value: Any) -> None:
             with plan:
                 _plan()
             with slides:
-                _slides(LESSONS.index(lesson) + 1)
+                _slides((mine.at or 0) + 1)
             with session:
                 _session(lesson, value, mine)
             with pages:
@@ -94,12 +94,24 @@ def _session(lesson: Lesson, value: Any, mine: Learning) -> None:
         "Count the answers of my class",
         key="learn_counts",
         on_change=start_counting,
-        help="Opens an address for your class and counts answers without names or texts. Counts are hidden until you "
-        f"show them, and deleted after {KEPT / 3600:.0f} hours without use or when you switch this off.",
+        help="Opens an address for your class and counts answers without names. Counts are hidden until you show "
+        f"them, and deleted after {KEPT / 3600:.0f} hours without use or when you switch this off.",
     )
     if mine.room and not VOTES.is_open(mine.room):
         st.warning(f"{CLOSED} Switch counting off and on for a new address.")
-    classroom.panel(LESSONS.index(lesson) + 1, lesson, lesson.control.start if value is None else value, mine)
+    classroom.panel((mine.at or 0) + 1, lesson, lesson.control.start if value is None else value, mine)
+    _class_texts()
+
+
+def _class_texts() -> None:
+    """Show the fields for a text of the class in the lessons, and in the game and the exercise."""
+    st.markdown("**A text of your class**")
+    st.caption("Slides show it to your class. The server deletes it with the class session.")
+    lessons_field, game_field = st.columns(2, gap="large")
+    with lessons_field:
+        own_text.text_form(own_text.PANEL)
+    with game_field:
+        own_text.game_form(own_text.PANEL)
 
 
 def start_counting() -> None:

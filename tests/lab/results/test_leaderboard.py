@@ -237,6 +237,19 @@ def test_a_column_in_which_nothing_would_stand_is_not_shown():
     assert leaderboard_text.display_rows(dataclasses.replace(leaderboard, entries=())) == []
 
 
+def test_a_row_without_a_test_says_why():
+    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    assert len(found.entries) >= 3 and found.entries[0].p is None
+    tested = zip(found.entries[:2], (None, 0.0), strict=True)
+    entries = [dataclasses.replace(e, p=p, is_significant=p == 0.0) for e, p in tested]
+    entries += [dataclasses.replace(e, p=None) for e in found.entries[2:]]
+    rows = leaderboard_text.display_rows(dataclasses.replace(found, entries=tuple(entries)))
+    assert [r["p against the first"] for r in rows][:3] == ["is the first", "< 0.001", "not tested"]
+    assert [r["significantly less"] for r in rows][:3] == ["is the first", "yes", "not tested"]
+    alone = leaderboard_text.display_rows(dataclasses.replace(found, entries=found.entries[:1]))[0]
+    assert "p against the first" not in alone and "significantly less" not in alone
+
+
 def test_judges_and_settings_with_a_comma_in_their_names_are_told_from_each_other():
     bag = (dataclasses.replace(r, metric="accuracy_bag") for r in ROWS if r.metric == "accuracy")
     cosine = (dataclasses.replace(r, metric="cosine") for r in ROWS if r.metric == "accuracy")
