@@ -154,6 +154,19 @@ def _combine_all(summary: Results | None, added: tuple[Results, ...]) -> Results
     return summary
 
 
+def check_same_files(old: Results, new: Results) -> None:
+    """Check that two summaries come from the same files of the data sets that both have, or raise InputError.
+
+    The number of tokens also depends on the tokenizer, so it may differ."""
+    before, after = old.about["data"], new.about["data"]
+    without = {"tokens": None}
+    shared = before.keys() & after.keys()
+    if changed := sorted(name for name in shared if before[name] | without != after[name] | without):
+        raise InputError(
+            f"The two summaries were made from different files of {', '.join(changed)}. Use the same files for both."
+        )
+
+
 def combine(old: Results, new: Results) -> Results:
     """Combine two summaries, with the description of the first.
 
@@ -165,10 +178,7 @@ def combine(old: Results, new: Results) -> Results:
                 f"These results for {', '.join(shared)} differ in {what}: {old.about[what]} and {new.about[what]}. "
                 "Repeat your run with the first value."
             )
-    if changed := [name for name in shared if old.about["data"][name] != new.about["data"][name]]:
-        raise InputError(
-            f"The two summaries were made from different files of {', '.join(changed)}. Use the same files for both."
-        )
+    check_same_files(old, new)
     there = {(r.setting, r.data) for r in old.rows}
     return Results(
         old.about | {"data": new.about["data"] | old.about["data"]},

@@ -22,7 +22,7 @@ from dptext_core.support.statistics import NORMAL, standard_error, student
 
 from ..results.paired_comparison import mean_outcomes
 from ..results.rows import Gate, Row, RunLine, six_digits
-from ..results.summary import Results
+from ..results.summary import Results, check_same_files
 from .grid import BASELINE, GridPoint
 
 _MISSING = " Declared and not measured yet: "
@@ -115,11 +115,7 @@ def join_summaries(old: Results, new: Results, declared: Sequence[GridPoint], cu
                 f"The two summaries differ in {what}: {old.about[what]} and {new.about[what]}. Repeat one run with the "
                 "value of the other."
             )
-    if changed := [name for name, one in new.about["data"].items() if old.about["data"].get(name, one) != one]:
-        raise InputError(
-            f"The two summaries were made from different files of {', '.join(changed)}. Use the same files for both."
-        )
-
+    check_same_files(old, new)
     known = set(old.about["data"])
     added = [r for r in new.rows if r.mechanism != BASELINE or r.data not in known]
     before, after = _seeds(old.rows), _seeds(added)

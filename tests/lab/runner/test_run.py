@@ -389,7 +389,8 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     old, _ = merging.merge([base, *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
     new, _ = merging.merge([base, *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "c", "cut")
     declared = [BASE, *tem, *mvc]
-    both = merging.join_summaries(old, new, declared, "new cut")
+    retokenized = {name: one | {"tokens": 9} for name, one in new.about["data"].items()}
+    both = merging.join_summaries(old, replace(new, about=new.about | {"data": retokenized}), declared, "new cut")
     plain, before = ([r for r in found.rows if r.mechanism == BASE.mechanism] for found in (both, old))
     assert plain == before, "unprotected text is not counted twice"
     assert {r.mechanism for r in both.rows} == {r.mechanism for r in (*old.rows, *new.rows)}
