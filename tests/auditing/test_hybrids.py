@@ -55,7 +55,7 @@ def test_the_distance_of_a_guarantee_is_that_of_the_inner_mechanism(name):
     assert np.count_nonzero(found) == 20
 
 
-def test_the_audit_holds_and_reads_the_vocabulary():
+def test_the_audit_holds_and_reads_the_vocabulary(few_releases):
     report = dpt.audit(MADE["santext"](), seed=1)
     assert report.verdict == "holds"
     looked = {c.name: c.status for c in report.checks}
