@@ -72,7 +72,7 @@ def test_the_words_are_counted():
     # The stop word "my" counts as known, numbers as no words.
     assert m.reading.coverage("my doctor Kowalczykowa 12") == (2, 3)
     assert coverage_note(m, "my doctor Kowalczykowa 12") == ""
-    assert coverage_note(m, "Kowalczykowa").startswith("The one word of this text is not in the vocabulary")
+    assert coverage_note(m, "Kowalczykowa").startswith("This text has words outside the vocabulary (1 of 1)")
 
 
 @pytest.mark.parametrize("oov", ["random", "keep", "drop", "mask"])

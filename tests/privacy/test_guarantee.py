@@ -252,15 +252,15 @@ METRIC = Guarantee(
 
 def test_a_metric_guarantee_gives_odds_near_and_far():
     text = METRIC.sentence()
-    assert "2.72 times for its nearest" in text and "20.1 times for the most different" in text
+    assert "2.72 times for the nearest" in text and "20.1 times for the most different" in text
     assert METRIC.metric in text and METRIC.metric in METRIC.formal()
 
 
 def test_far_words_of_a_large_epsilon_are_not_hidden():
     text = dataclasses.replace(METRIC, epsilon=60.0).sentence()
-    assert "more than a billion times for its nearest neighbour" in text
+    assert "more than a billion times for the nearest word" in text
     near = dataclasses.replace(METRIC, epsilon=20.0).sentence()
-    assert "22,027 times for its nearest neighbour" in near
+    assert "22,027 times for the nearest word" in near
 
 
 def test_plain_data_holds_the_metric():
