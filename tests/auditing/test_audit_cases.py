@@ -453,7 +453,7 @@ def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
         "In “a b” (entry point: a list), “a” and “b” were not sampled independently: their quantiles "
         "have a correlation of 0.88."
     )
-    assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b” together",)
+    assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b”",)
     stays = fit_statistics.Fit(1e-9, text, "a list", ("k",), 2, "the word itself", 0.0, math.log(1e-5), "stays")
     w = fit_statistics.describe_fit(stays, SimpleNamespace())  # type: ignore[arg-type]
     assert w.details.startswith("For “c” in “a b” (entry point: a list) at ε = 0.125, the word itself occurred in ")
