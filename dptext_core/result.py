@@ -348,7 +348,7 @@ class PolishedResult(Private):
             known = sum(bool(original) for original, *_ in self._places)
             them = "them" if known == n else f"the {known} that depend on an original word"
             message += (
-                f" Before it, {percent(before)} of {them} were the original words; now {percent(after)} are. An "
+                f" Before, {percent(before)} of {them} were the original words; now {percent(after)} are. An "
                 "attacker who reads the release could restore the same words."
             )
         return message

@@ -188,5 +188,5 @@ def get_attacker(name: str) -> Attacker:
         No attacker has this name.
     """
     if name not in _registry:
-        raise InputError(f"There is no attacker {name!r}. There are: {', '.join(_registry)}.")
+        raise InputError(f"There is no attacker {name!r}. Use one of {', '.join(_registry)}.")
     return _registry[name]

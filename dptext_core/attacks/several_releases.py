@@ -82,12 +82,9 @@ class SeveralReleases(Private):
         """Return in plain words how often the reader is right; empty if not requested."""
         if not self.expected_success:
             return ""
-        shares = [
-            f"{percent(e.value)} of the time after {'one release' if n == 1 else f'{n:,} releases'}"
-            for n, e in zip(self.releases, self.expected_success, strict=True)
-        ]
+        shares = [f"{percent(e.value)} after {n:,}" for n, e in zip(self.releases, self.expected_success, strict=True)]
         before = percent(float(self.prior.max()))
-        return f"The optimal reader is right {', '.join(shares)} of the text, and {before} without any."
+        return f"The optimal reader is right {before} of the time without a release, {', '.join(shares)}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON. It contains the private fact, so it is for the owner alone."""

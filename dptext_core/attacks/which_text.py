@@ -374,7 +374,7 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     value = min(1.0, float((1 + delta * weights.sum() / n) / least))
     largest = float(losses.max())
     times = "" if answers == 1 else f" for {answers} rewrites together"
-    plus = f", except with probability δ = {scientific(delta)}" if delta else ""
+    plus = f" (except with probability δ = {scientific(delta)})" if delta else ""
     if not math.isfinite(largest):
         source = f"The guarantee does not cover some pairs of these texts{times}"
     else:
@@ -385,8 +385,7 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
         if largest <= math.log(MOST_ODDS):
             source = f"The {what} lets the odds between two of these texts{times} change by at most {by}{plus}"
         else:
-            limit = f"The {what} sets no practical limit on the change in the odds"
-            source = f"{limit} between two of these texts{times}{plus}"
+            source = f"The {what} sets no practical limit on the change in the odds between two of these texts{times}"
     if value > 0.9995:
         return Limit(value, f"{source}. It does not limit any guess.")
     return Limit(value, f"{source}. No guess is right more than {_round_up(value)} of the time.")

@@ -135,7 +135,7 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
     groups = {_place(i): observed for i, observed in enumerate(places)} | {"all places": [s for p in places for s in p]}
     pairs = _pairs(rows, m, stream)
     tests = len(groups) + sum(len(p) for p, _ in pairs)
-    looked = f"{len(rows)} texts in lists of {BATCH}, as data sets are rewritten, at ε = {epsilon:.3g}"
+    looked = f"{len(rows)} texts in lists of {BATCH}, as for data sets, at ε = {epsilon:.3g}"
     for name, observed in groups.items():
         if not observed:
             continue
@@ -173,7 +173,7 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
         f"places is detected if it affects {format_share(everywhere)} of the words. The draws of each pair of texts "
         "at the same place are tested for similar and mirrored quantiles"
     )
-    blind = f"a leak in one of the {BATCH} places of a call, in fewer than {format_share(leak or 1.0)} of the calls"
+    blind = f"a leak in one of the {BATCH} places of a call in fewer than {format_share(leak or 1.0)} of the calls"
     blind += f"{NOR}noise that texts share at different places, or a leak only in longer lists"
     return Check(NAME, "tested", f"{looked}.", leak=leak or 1.0, blind=blind, draws=draws)
 
@@ -273,7 +273,7 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
         for i, (k, result) in enumerate(zip(order, results, strict=True)):
             hits[call, i] = guess(texts, result, stream.at("guess", call, i)) == k
     epsilon = float(m.config.epsilon)
-    looked = f"{n * BATCH} texts in lists of {BATCH}, as data sets are rewritten, at ε = {epsilon:.3g}"
+    looked = f"{n * BATCH} texts in lists of {BATCH}, as for data sets, at ε = {epsilon:.3g}"
     tests = BATCH + 1
     for i in range(-1, BATCH):
         mine = hits if i < 0 else hits[:, i]
@@ -292,5 +292,5 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
         f". A leak in one place is detected if {format_share(leak)} of its texts are recognised. A leak in all places "
         f"is detected if {format_share(everywhere)} of all texts are recognised"
     )
-    blind = f"a leak in one of the {BATCH} places of a call, in fewer than {format_share(leak)} of the calls"
+    blind = f"a leak in one of the {BATCH} places of a call in fewer than {format_share(leak)} of the calls"
     return Check(NAME, "tested", f"{looked}.", leak=leak, blind=blind, draws=hits.size)

@@ -211,14 +211,13 @@ def fits_of(
     if samples:
         fits.append(_chance_of(text, way, ("stays",), None, "the word itself", unchanged, samples, expected / samples))
     words = require_alignment(text.m)
-    for chance_, what, times in (
-        (words.deletion_probability, "left out", counts.deleted),
-        (words.insertion_probability, "followed by an added word", counts.added),
+    for chance_, what, output, times in (
+        (words.deletion_probability, "left out", "deletion", counts.deleted),
+        (words.insertion_probability, "followed by an added word", "an added word after it", counts.added),
     ):
         if chance_ > 0:
             fits += [
-                _chance_of(text, way, (what, i), i, f"“{what}”", times.get(i, 0), counts.n, chance_)
-                for i in text.stated
+                _chance_of(text, way, (what, i), i, output, times.get(i, 0), counts.n, chance_) for i in text.stated
             ]
     if not text.once:
         for (a, b), n in counts.both.items():
@@ -254,7 +253,7 @@ def _correlation_fits(text: StatedText, way: str, counts: Counts, middles: dict)
         # Fisher's z.
         p = two_sided(math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r))) * math.sqrt(both.sum() - 3))
         names = " and ".join(f"“{text.document.tokens[k].text}”" for k in (i, j))
-        fits.append(Fit(p, text, way, ("together", i, j), None, f"{names} together", abs(r), -math.inf, "together"))
+        fits.append(Fit(p, text, way, ("together", i, j), None, names, abs(r), -math.inf, "together"))
     return fits
 
 
@@ -321,12 +320,12 @@ def describe_fit(fit: Fit, m: Mechanism) -> Witness:
     text = f"“{flat(fit.text.text)}”"
     if fit.kind == "together":
         message = (
-            f"In {text}, rewritten as {fit.way}{where}, {fit.output} were not sampled independently: their quantiles "
+            f"In {text} (entry point: {fit.way}){where}, {fit.output} were not sampled independently: their quantiles "
             f"have a correlation of {fit.share:.2f}."
         )
     else:
         message = (
-            f"For {what} in {text}, rewritten as {fit.way}{where}, {fit.output} occurred in {_percent(log_share)} of "
+            f"For {what} in {text} (entry point: {fit.way}){where}, {fit.output} occurred in {_percent(log_share)} of "
             f"the draws; the stated distribution gives it {_percent(fit.log_p)}."
         )
     return Witness(

@@ -255,7 +255,7 @@ def _independent_rewrites(
             results = [rewriter.one(m, text.text if way == TEXT else text.prepared, seeds())]
         fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in names}
         if not fresh:
-            message = f"Two calls of {way} have the same noise ID, so their noise is not fresh."
+            message = f"Two rewrites (entry point: {way}) have the same noise ID, so their noise is not fresh."
             raise Breach(text.text, message, "the noise is the same in every call, so it protects nothing.")
         if len(fresh) < len(results) and most > 2:  # a word is sampled once for a whole list: one rewrite per call
             most, n = 2, min(n, 2 * OTHERS)
@@ -334,7 +334,7 @@ def _impossible(text: StatedText, way: str, i: int, d: TokenDistribution, word: 
         else f"it is none of the {len(d):,} words that are stated to be possible there."
     )
     token = text.document.tokens[i].text
-    message = f"“{word}” was released for “{token}” in “{flat(text.text)}”, rewritten as {way}: {why}"
+    message = f"“{word}” was released for “{token}” in “{flat(text.text)}” (entry point: {way}): {why}"
     return Breach(text.text, message, "a release is impossible under the stated distribution.", token)
 
 
@@ -343,8 +343,8 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
     the kept tokens, which are the same in every rewrite.
     """
     tokens = text.document.tokens
-    reason = f"a rewrite of {way} {ELSE}"
-    where = f"in “{flat(text.text)}”, rewritten as {way},"
+    reason = f"a rewrite (entry point: {way}) {ELSE}"
+    where = f"in “{flat(text.text)}” (entry point: {way})"
     after = {s.index for s in result.steps if s.action == "insert"}
     words = require_alignment(text.m)
     may_add, may_delete = words.insertion_probability > 0, words.deletion_probability > 0
@@ -362,7 +362,7 @@ def _follows(text: StatedText, way: str, result: RewriteResult, steps: dict[int,
                 text.text, f"{name} should be unchanged, but “{step.replacement}” was released for it.", reason
             )
         if i in after and not (may_add and i in text.stated):
-            raise Breach(text.text, f"After {name} a word without a stated distribution was added.", reason)
+            raise Breach(text.text, f"After {name}, a word without a stated distribution was added.", reason)
     told_of = result.guarantee
     spent = sum(s.epsilon for s in result.steps)
     if spent > told_of.total * (1 + 1e-9) or _guarantees_more(told_of, text.guarantee):

@@ -149,8 +149,8 @@ def check_group(st: Statement) -> str:
     if stated and stated not in possible:
         least, most = int(sizes.min()), int(sizes.max())
         return (
-            f"“{st.guarantee.group}” states {number(stated)} words, but the groups of {len(sizes)} words have "
-            f"{least if least == most else f'{least} to {most}'} words."
+            f"“{st.guarantee.group}” states {number(stated)} words, but {len(sizes)} tested words are in "
+            f"groups of {least if least == most else f'{least} to {most}'}."
         )
     return ""
 

@@ -81,7 +81,10 @@ def behind_a_text(subject: Subject) -> Check | None:
         if shown > loss * (1 + 1e-9) + 1e-9:
             message = f"Their loss is at least {at_least(shown)}, but the stated noise allows {bound(loss)}"
         elif advantage is not None and gap > advantage + 1e-9:
-            message = f"The shares differ by at least {gap:.0%}, but the stated noise allows {advantage:.0%}"
+            message = (
+                f"The shares differ by at least {100 * gap:.0f} percentage points, but the stated noise allows "
+                f"{100 * advantage:.0f}"
+            )
         else:
             continue
         message = (

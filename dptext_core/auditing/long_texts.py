@@ -191,7 +191,7 @@ def _judge(
     if others:
         given = len(others) - len(LENGTHS)
         looked += f". Texts of {', '.join(map(str, LENGTHS[:-1]))} and {LENGTHS[-1]} tokens"
-        looked += f", and {pluralize(given, 'given text')}" * bool(given) + f", {TIMES} times each"
+        looked += f", and {pluralize(given, 'given text')}" * bool(given) + f", rewritten {TIMES} times each"
         blind += f"{NOR}a leak only at lengths between these"
     n = len(draws) + sum(len(some) for _, some in others)
     return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=n)

@@ -90,7 +90,7 @@ def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
     point, for the sentence.
     """
     text, tokens = document.text, document.tokens
-    reason = f"a rewrite of {way} {ELSE}"
+    reason = f"a rewrite (entry point: {way}) {ELSE}"
     name = f"“{flat(text)}”"
     steps = {s.index: s for s in result.steps if s.action != "insert"}
     after = {s.index: s for s in result.steps if s.action == "insert"}

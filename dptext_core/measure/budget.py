@@ -174,9 +174,7 @@ def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]
 def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
     out = []
     if by == "frequency":
-        out.append(
-            f"the public frequency class of each sampled word, one of {len(BANDS) + 1} (the list of ε reveals it)"
-        )
+        out.append(f"the public frequency class of each sampled word, one of {len(BANDS) + 1}")
     elif by == "hand":
         out.append(
             "which words you consider private (the guarantee covers texts for which you would choose the same list)"

@@ -55,10 +55,9 @@ def _describe_coverage(mechanism: Mechanism, text: str | Prepared, document: Doc
     unknown = words - known
     if unknown <= MOST_UNKNOWN * words:
         return f"{note} {_foreign_note(mechanism, document)}".strip()
-    counted = f"{unknown} of {words} words of this text are" if words > 1 else "The one word of this text is"
     covered = (
-        f"{counted} not in the vocabulary: {reading.uncovered()} {_OTHER_LANGUAGE} a vocabulary or a model of that "
-        "language."
+        f"This text has words outside the vocabulary ({unknown} of {words}): {reading.uncovered()} {_OTHER_LANGUAGE} "
+        "a vocabulary or a model of that language."
     )
     return f"{note} {covered}".strip()
 

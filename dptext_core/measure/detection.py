@@ -108,7 +108,7 @@ def _read_line(line: str) -> MarkedText:
     for match in _MARKED.finditer(line):
         kind, inside = match.groups()
         if kind not in KINDS:
-            raise InputError(f"There is no kind {kind!r} of span. Use one of: {', '.join(KINDS)}.")
+            raise InputError(f"There is no span kind {kind!r}. Use one of {', '.join(KINDS)}.")
         text += line[at : match.start()]
         spans.append((kind, len(text), len(text) + len(inside)))
         text += inside

@@ -74,10 +74,9 @@ class Advice:
             others = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
             out.append(f"The comparison with these is inconclusive, because the intervals overlap: {names}{others}.")
         if self.unsure:
-            one = len(self.unsure) == 1
+            n = len(self.unsure)
             out.append(
-                f"For {len(self.unsure)} {'point' if one else 'points'}, the interval does not show whether "
-                f"{'it hides' if one else 'they hide'} enough."
+                f"For {n} {'point' if n == 1 else 'points'}, the interval does not show whether enough is hidden."
             )
         return " ".join(out)
 

@@ -76,7 +76,7 @@ def mechanism_class(name: str) -> type[Mechanism]:
     if name in BUILT_IN:
         module, cls = BUILT_IN[name]
         return getattr(importlib.import_module(f".{module}", __package__), cls)
-    raise ConfigError(f"Unknown mechanism {shorten_repr(name)}. There are: {', '.join([*BUILT_IN, *registered])}.")
+    raise ConfigError(f"Unknown mechanism {shorten_repr(name)}. Use one of {', '.join([*BUILT_IN, *registered])}.")
 
 
 def mechanisms() -> list[MechanismSpec]:

@@ -375,7 +375,7 @@ def _by_distance(g: Guarantee, epsilon: float) -> str:
     examples = [
         phrase
         for phrase, d in (
-            ("typically {near} for its nearest neighbour", g.near),
+            ("typically {near} for the nearest word", g.near),
             ("{largest} for the most different word", g.largest),
         )
         if d is not None

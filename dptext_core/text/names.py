@@ -31,7 +31,7 @@ class Finder:
             spacy: Any = importlib.import_module("spacy")
         except ImportError:
             raise ModelUnavailable(
-                f"The pipeline {pipeline} that {VARIABLE} names needs spaCy. Install it with: {INSTALL}"
+                f"The pipeline {pipeline} in {VARIABLE} needs spaCy. Install it with: {INSTALL}"
             ) from None
         try:
             self._nlp = spacy.load(pipeline)

@@ -55,7 +55,7 @@ _GENSIM_TITLES = {
 }
 _GENSIM_NAME = re.compile(r"(?:glove|word2vec|fasttext|conceptnet)-[a-z0-9-]+")
 
-_FORMATS = "word2vec text or binary or GloVe text (each plain, .gz or .zip), or .npz with arrays 'words' and 'vectors'"
+_FORMATS = "word2vec (text or binary), GloVe text (each plain, .gz or .zip), or .npz with arrays 'words' and 'vectors'"
 _UNSAFE = {".kv", ".model", ".pkl", ".pickle", ".joblib", ".pt", ".pth", ".npy", ".ckpt", ".h5"}
 _FASTTEXT_MAGIC = b"\xba\x16\x4f\x2f"
 _NUMBERBATCH = b"/c/"

@@ -377,7 +377,9 @@ class WordSpace:
         if places.ndim != 1 or (places.size and not np.issubdtype(places.dtype, np.integer)):
             raise InputError("Word indices must be a one-dimensional array of whole numbers, as rows() returns them.")
         if np.any(places < 0) or np.any(places >= len(self)):
-            raise InputError(f"The word space {self.name} has no word at one of these indices. Remove -1 first.")
+            raise InputError(
+                f"The word space {self.name} has no word at one of these indices. Remove such indices, for example -1."
+            )
         return places.astype(np.int64)
 
     def _blocks(self, start: int = 0) -> Iterator[tuple[int, NDArray[np.float64]]]:

@@ -147,7 +147,7 @@ class ReversedListCusText(CusText):
 @fault(
     "keeping-plan",
     "A plan that is mistaken for a preparation",
-    "CusText that keeps the words of a planned text, because they were not looked up yet.",
+    "CusText that keeps the words of a planned text, because they have not been looked up yet.",
 )
 class KeepingPlanCusText(CusText):
     """CusText that keeps the words of a planned text, because its plan does not look them up."""
@@ -360,7 +360,7 @@ class RestoredCusText(CusText):
 class StatedCusText(CusText):
     """CusText whose own distributions differ from the true ones in its results."""
 
-    title = "CusText whose distribution differs from its results'"
+    title = "CusText whose distribution() is too flat"
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         honest = super().distribution(text, index)

@@ -320,10 +320,10 @@ class SeldomSanText(SanText):
 @fault(
     "too-often",
     "A word that is unchanged too often",
-    "CusText whose sampler returns the original word in 2% more of the draws than it states.",
+    "CusText whose sampler also returns the original word in a random 2% of the draws.",
 )
 class OftenCusText(CusText):
-    """CusText whose sampler returns the original word in 2% more of the draws than it states."""
+    """CusText whose sampler also returns the original word in a random 2% of the draws."""
 
     title = "CusText that keeps a word too often"
 

@@ -92,7 +92,7 @@ def main(argv: Sequence[str] = ()) -> int:
             file=sys.stderr,
         )
     if not ranking.entries and (args.judges or args.format != "text"):
-        raise ConfigError(answer(ranking, name)[0] + " Choose another level (--at), measure (--privacy) or judge.")
+        raise ConfigError(answer(ranking, name)[0] + " Choose another level (--at), metric (--privacy) or judge.")
     if args.judges:
         _print_judges(rows, ranking, args.format)
     elif args.format == "text":

@@ -210,7 +210,7 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome | None:
     low_noise = [f"{noise} {100 * share:.0f}%" for noise, (share, _, _) in ours.items()]
     return ClaimOutcome(
         conjunction(sentence.verdict, figure.verdict),
-        f"the sentence {sentence.effect}; the figure {figure.effect}",
+        f"the sentence {sentence.effect}; the parenthesis {figure.effect}",
         (
             f"Words that change at ε 1 with 1-Diffractor: {', '.join(low_noise)}.",
             f"Words that change at ε 10 under Mahalanobis noise by word space: {', '.join(spaces)}.",
@@ -281,7 +281,7 @@ def tight_range(runs: Runs) -> ClaimOutcome | None:
         f"(others at least {min(ratio[m] for m in others):.1f})",
         (
             f"N_w rises from 0.1 to 0.8 between these ε: {listed}."
-            + (f" Never in this range: {', '.join(outside)}." if outside else ""),
+            + (f" Not both reached: {', '.join(outside)}." if outside else ""),
         ),
         records=tuple(
             {"mechanism": names[m], "N_w": n_w, "ε": epsilon, "closed form": m in exact}

@@ -50,11 +50,11 @@ def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome | None:
     first, last = min(paper), max(paper)
     return ClaimOutcome(
         shared_verdict(*tallies.values()),
-        "lost above guessing: "
+        "share lost above guessing: "
         + "".join(f"{line[0][1]:.2f} to {line[-1][1]:.2f} with {RANGES[clip]}, " for clip, line in lost.items())
         + f"{paper[first]:.2f} to {paper[last]:.2f} in the paper",
         (
-            f"Without rewriting: ours {value_text(base)}, the paper's {100 * whole:.1f}%; majority class: "
+            f"Accuracy without rewriting: ours {value_text(base)}, the paper's {100 * whole:.1f}%; majority class: "
             f"{100 * guess:.1f}% and {100 * GUESS:.1f}%.",
             *(
                 f"Share lost above guessing, with {RANGES[clip]} / in the paper: "

@@ -29,7 +29,7 @@ MISSING = "not measured"
 ONE_IN = 20
 #: The outcomes of one comparison and of several.
 _SUPPORT = ("supports the claim significantly", "support the claim significantly")
-_CONTRADICT = ("contradicts it significantly", "contradict it significantly")
+_CONTRADICT = ("contradicts the claim significantly", "contradict the claim significantly")
 _SMALL = ("shows a difference too small to matter", "show a difference too small to matter")
 _LARGER = ("shows a difference that matters", "show a difference that matters")
 _OPEN = ("is not significant", "are not significant")

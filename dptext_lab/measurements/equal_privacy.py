@@ -242,7 +242,7 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument(
         "--unknown-words",
         choices=POLICIES,
-        help=f"for equal: policy for unknown words (default {POLICIES[0]}, with --words all)",
+        help=f"for equal: policy for unknown words (default {POLICIES[0]}; all with --words)",
     )
     takes.add_argument("--max-texts", type=int, metavar="N", help="at most N training texts and N test texts")
     takes.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")

@@ -121,7 +121,7 @@ def join_summaries(old: Results, new: Results, declared: Sequence[GridPoint], cu
     before, after = _seeds(old.rows), _seeds(added)
     if fewer := [key for key in before.keys() & after.keys() if after[key] < before[key]]:
         raise InputError(
-            f"The new summary has settings with fewer seeds: {len(fewer)}. Remove them from it."
+            f"The new summary has settings with fewer seeds than the old: {len(fewer)}. Remove them from it."
         )
     old_rows = [r for r in old.rows if (r.setting, r.data) not in after]
     points = old.about["points"] + sum(after.values()) - sum(before[key] for key in before.keys() & after.keys())

@@ -733,7 +733,7 @@ def test_attackers_are_registered_once_and_by_scope():
     assert [a.name for a in attacks.attackers("data set")] == ["static", "adaptive"]
     with pytest.raises(dpt.ConfigError, match="already"):
         attacks.register(bayes.BestGuess)
-    with pytest.raises(dpt.InputError, match="There are: best-guess"):
+    with pytest.raises(dpt.InputError, match="Use one of best-guess"):
         attacks.get_attacker("nobody")
 
 

@@ -102,7 +102,7 @@ def test_releases_that_share_noise_or_are_too_few_are_refused(space):
     m = on(space, "custext", epsilon=1.0, k=12)
     question = BeliefQuestion.make(m, A, A, [B])
     r = m.rewrite(A, seed=1)
-    with pytest.raises(dpt.InputError, match="1 releases"):
+    with pytest.raises(dpt.InputError, match=r"1 release\."):
         several_releases(question, [r], (1, 2))
     with pytest.raises(dpt.InputError, match="share"):
         several_releases(question, [r, dataclasses.replace(r)], (1, 2))

@@ -106,7 +106,7 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
         assert check.status == "tested" and check.leak == release_statistics.least_share(8, 0.05, LEVEL / 33)
         everywhere = release_statistics.least_share(256, 0.05, LEVEL / 33)
         assert everywhere is not None and f"all places is detected if {format_share(everywhere)}" in check.description
-        assert check.description.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5. A leak")
+        assert check.description.startswith("256 texts in lists of 32, as for data sets, at ε = 0.5. A leak")
     else:
         assert check.status == "refuted" and check.witness is not None
         n = 256 if leak == "all" else 8
@@ -437,8 +437,8 @@ def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monk
     assert (out.breach is not None) == breach and bool(out.reason) == breach
     if breach:
         assert out.breach is not None and out.breach.details == (
-            "For “a” in “a b”, rewritten as one, “worst” occurred in 25.0% of the draws; the stated distribution gives "
-            "it 50.0%."
+            "For “a” in “a b” (entry point: one), “worst” occurred in 25.0% of the draws; the stated distribution "
+            "gives it 50.0%."
         )
         assert (out.breach.log_p_first, out.breach.log_p_second) == (math.log(0.25), math.log(0.5))
 
@@ -447,16 +447,16 @@ def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
     m = SimpleNamespace(config=SimpleNamespace(epsilon=0.125))
     text = a_text(text="a\nb", per_draw=False)
     text.m = m
-    fit = fit_statistics.Fit(1e-9, text, "a list", ("k",), None, "“a” and “b” together", 0.876, -math.inf, "together")
+    fit = fit_statistics.Fit(1e-9, text, "a list", ("k",), None, "“a” and “b”", 0.876, -math.inf, "together")
     w = fit_statistics.describe_fit(fit, m)  # type: ignore[arg-type]
     assert w.details == (
-        "In “a b”, rewritten as a list, “a” and “b” together were not sampled independently: their quantiles "
+        "In “a b” (entry point: a list), “a” and “b” were not sampled independently: their quantiles "
         "have a correlation of 0.88."
     )
-    assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b” together",)
+    assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b”",)
     stays = fit_statistics.Fit(1e-9, text, "a list", ("k",), 2, "the word itself", 0.0, math.log(1e-5), "stays")
     w = fit_statistics.describe_fit(stays, SimpleNamespace())  # type: ignore[arg-type]
-    assert w.details.startswith("For “c” in “a b”, rewritten as a list at ε = 0.125, the word itself occurred in ")
+    assert w.details.startswith("For “c” in “a b” (entry point: a list) at ε = 0.125, the word itself occurred in ")
     assert w.log_p_first == -math.inf and w.first_at == w.second_at == "c"
 
 
@@ -483,19 +483,19 @@ FINE = [a_step(0, "replace", "x"), a_step(1, "keep", "b", 0.0), a_step(2, "repla
         (
             [a_step(0, "keep", "a", 0.0), *FINE[1:]],
             3.0,
-            "“a” in “a b c”, rewritten as w, should be sampled, but was unchanged without a draw",
+            "“a” in “a b c” (entry point: w) should be sampled, but was unchanged without a draw",
         ),
         (
             [a_step(0, "delete"), *FINE[1:]],
             3.0,
-            "“a” in “a b c”, rewritten as w, should be sampled, but was deleted.",
+            "“a” in “a b c” (entry point: w) should be sampled, but was deleted.",
         ),
         ([FINE[0], a_step(1, "replace", "z", 0.0), FINE[2]], 3.0, "should be unchanged, but “z” was released for it."),
         ([FINE[0], a_step(1, "delete", "", 0.0), FINE[2]], 3.0, "should be unchanged, but “” was released for it."),
         (
             [*FINE, a_step(0, "insert", "n", 0.0)],
             3.0,
-            "After “a” in “a b c”, rewritten as w, a word without a stated distribution was added",
+            "After “a” in “a b c” (entry point: w), a word without a stated distribution was added",
         ),
         ([*FINE[:2], a_step(2, "replace", "y", 2.0)], 3.0, ""),
         (
@@ -559,7 +559,7 @@ def test_a_word_that_cannot_come_out_is_told_with_how_it_would_be_written():
     d = TokenDistribution(("other", "apple"), np.log([0.5, 0.5]), "x", 1.0)
     breach = goodness_of_fit._impossible(text, "w", 2, d, "APPLE", False)
     assert breach.witness.details == (
-        "“APPLE” was released for “c” in “a b”, rewritten as w: the correct spelling is “apple”, because capital "
+        "“APPLE” was released for “c” in “a b” (entry point: w): the correct spelling is “apple”, because capital "
         "letters depend only on the place."
     )
     other = goodness_of_fit._impossible(text, "w", 2, d, "z", True)
@@ -928,7 +928,7 @@ def test_a_test_is_made_at_a_very_small_epsilon_and_where_an_advantage_is_the_wa
             0.5,
             150,
             0,
-            f"The shares differ by at least {2 * (LEVEL / 6) ** (1 / 150) - 1:.0%}, but the stated noise",
+            f"The shares differ by at least {100 * (2 * (LEVEL / 6) ** (1 / 150) - 1):.0f} percentage points",
         ),
         (None, 0.5, 150, 0, ""),
         (1.0, None, 80, 75, ""),

@@ -15,8 +15,8 @@ TAKES_MECHANISM = True
 def arguments(parser: argparse.ArgumentParser) -> None:
     for flag, what, help_text in (
         ("--best", "the share", "the share of words that the strongest attacker recovers"),
-        ("--n-w", "the chance", "the probability that a word is unchanged"),
-        ("--bayes", "the chance", "how often the optimal attacker guesses the word"),
+        ("--n-w", "the probability", "the probability that a word is unchanged"),
+        ("--bayes", "the probability", "how often the optimal attacker guesses the word"),
     ):
         parser.add_argument(flag, type=real(what), metavar="P", help=help_text)
     parser.add_argument("--total", type=real("the total"), metavar="E", help="ε of the whole text")

@@ -288,7 +288,7 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
         print(release_files.json_line(rewriting.line_of(record, args.text_column, keep)), flush=True)
         total.add(record.guarantee, record.untouched)
     if total.rows == total.errors > 0:
-        raise InputError("No row could be rewritten. Each line states the reason: correct it, and try again.")
+        raise InputError("No row could be rewritten. Each line states the reason. Correct the rows, and try again.")
     if not args.quiet:
         note(total.counted())
         note(total.sentence())

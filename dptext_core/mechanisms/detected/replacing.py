@@ -41,7 +41,7 @@ class DetectorConfig:
         1.0, 0.1, 10.0, spent="It cannot be set here because no sampling depends on the original words."
     )
     recase: str = clean_up_option()
-    detector: str = detector_option("Rampart and spaCy need separate installation.")
+    detector: str = detector_option("Install Rampart and spaCy separately.")
     allowlist: tuple[str, ...] = allowlist_option()
 
 

@@ -557,7 +557,7 @@ def test_only_systems_with_the_same_kind_of_range_are_set_beside_each_other():
         like, unlike = found.numbers[:2]
         assert "all with the tuned range" in like
         assert unlike.startswith("Different ranges, DP-MLM with the paper's range minus generators")
-        assert "all 4 comparisons contradict it" in unlike, "it is said, and decides nothing"
+        assert "all 4 comparisons contradict the claim" in unlike, "it is said, and decides nothing"
 
 
 def test_a_claim_that_flips_with_the_range_is_not_comparable_and_shows_both():
