@@ -22,8 +22,8 @@ GROUP_EXERCISE = (
     "Divide the class into writers and readers. Everybody reads the four texts of a round of the game.",
     "The writers secretly choose one of the four texts and type it into Explore, with CusText and the ε of the round.",
     "They write only the release on the board.",
-    "Each reader writes down a guess without a name. Collect the guesses, and count the right ones below.",
-    "Swap roles and use the next ε. At the end, compare each share with the ceiling.",
+    "Each reader writes down a guess anonymously. Collect the guesses, and count the right ones below.",
+    "Swap roles and use the next ε. At the end, compare the right guesses with the largest certainty allowed.",
 )
 _PAGE = (Path(__file__).parent / "handout.css").read_text(encoding="utf-8")
 

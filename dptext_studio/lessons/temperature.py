@@ -82,8 +82,8 @@ class Temperature(TextLesson):
         return Reveal(
             right,
             (
-                f"“{found[1.0][0].source}” is unchanged with probability {percent(one)} at the range in use, and "
-                f"{percent(two)} at one twice as wide, both at {epsilon_text(EPSILON)}.",
+                f"“{found[1.0][0].source}” is unchanged with probability {percent(one)} if the range is “as it "
+                f"is”, and {percent(two)} if it is “twice as wide”, both at {epsilon_text(EPSILON)}.",
                 f"The mechanism and a plain softmax at this temperature are the same distribution: over all "
                 f"{len(found[1.0][0]):,} words, their probabilities differ by at most {apart:.1g}.",
             ),

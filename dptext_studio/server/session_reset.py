@@ -16,7 +16,7 @@ KEPT = (
     (
         "In a class with voting: which answers you chose, without a name",
         "in the memory of this program",
-        "the teacher ends it, or six hours after the last answer of the class",
+        "the teacher ends the class session, or six hours after its last use",
     ),
     (
         "The screen, slider positions and copies",

@@ -277,7 +277,8 @@ def test_a_chosen_word_is_chosen_everywhere(page):
     mine(page).word = TEXT.index("Halvorsen")
     settle(page)
     said = [c.value.replace("\\", "") for c in page.caption]
-    assert sum("“Halvorsen” is not in its vocabulary" in c and "becomes a random word" in c for c in said) == 2
+    absent = "“Halvorsen” is not in the mechanism's vocabulary"
+    assert sum(absent in c and "becomes a random word" in c for c in said) == 2
     assert word_of({"word": 4.0}) == 4 and word_of(None) is None and word_of({"word": True}) is None
 
 

@@ -96,7 +96,7 @@ async function rewrite() {
     await show(prepared, signal);
     const took = performance.now() - start;
     const { ms } = prepared;
-    return `Rewritten on this device in ${took.toFixed(0)} ms${ms ? `, of which the model ${ms.toFixed(0)} ms` : ""}.`;
+    return `Rewritten on this device in ${took.toFixed(0)} ms${ms ? ` (model: ${ms.toFixed(0)} ms)` : ""}.`;
   }, () => {
     // The page shows the rewrite of another text, which must not be mistaken for this one's. A slider in use stays
     // usable.

@@ -99,8 +99,8 @@ function reasons(/** @type {Round} */ round) {
   const says = first === secret ? "is right" : "is wrong this time";
   return [
     `The optimal reader says “${facts[first]}”, is ${percent(posterior[first])} sure, and ${says}.`,
-    `Why: the mechanism turns “${facts[first]}” into “${word}” ${number(posterior[first] / posterior[second])} times as ` +
-      `often as “${facts[second]}”. All ${facts.length} texts were equally likely at first. The other words are sampled separately ` +
+    `Why: the mechanism writes “${word}” for “${facts[first]}” ${number(posterior[first] / posterior[second])} times as ` +
+      `often as for “${facts[second]}”. All ${facts.length} texts were equally likely at first. The other words are sampled separately ` +
       "and say nothing about this one.",
     `The guarantee at ε = ${number(epsilon)} allows no reader to be more than ${limit(ceiling(epsilon, facts.length))} sure.`,
   ];

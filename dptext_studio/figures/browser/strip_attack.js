@@ -75,5 +75,5 @@ const GUESSER = {
   "Nearest word": "The attacker guesses the nearest other word.",
   "Optimal guess": "The attacker makes the optimal guess for each word.",
   "Language model": "The attacker’s language model reads only the context.",
-  "Contextual Bayes": "The attacker also uses a language model.",
+  "Contextual Bayes": "The attacker uses the mechanism and a language model.",
 };

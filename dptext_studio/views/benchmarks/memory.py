@@ -18,7 +18,7 @@ def memory_note() -> None:
         return
     st.markdown("### Memory over the number of words")
     st.caption(
-        "Peak memory of a fresh process that rewrites these words, with the mechanism's tables. 1-Diffractor loads "
+        "Peak memory, including tables, of a fresh process that rewrites this number of words. 1-Diffractor loads "
         "lists once and takes little memory per word."
     )
     chart(

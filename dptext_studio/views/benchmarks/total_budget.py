@@ -48,8 +48,8 @@ def total_budget_note() -> None:
     sizes = sorted({r.texts for r in shown})
     of = f"{' or '.join(map(str, sizes))} texts, {pluralize(shown[0].seeds, 'rewrite')} of each"
     st.caption(
-        f"{BOUGHT[measure][1]} Every text has the same total ε, divided evenly over its draws ({of}). Bands: 95% "
-        "intervals over the texts. Dotted: output that does not depend on the text. The table shows each guarantee."
+        f"{BOUGHT[measure][1]} Every text has the same total ε, divided evenly over its draws. Bands: 95% "
+        f"intervals over {of}. Dotted: output that does not depend on the text. The table shows each guarantee."
     )
     chart(
         budget_chart(rows, measure, dark=dark(), width=450),  # fits on a phone

@@ -82,7 +82,8 @@ def show_word(column: Column, which: int, word: side_by_side.WordComparison, res
         return
     if result is not None and not found.known:
         uncovered = dpt.mechanism_class(column.mechanism).of_config(result.config).reading.uncovered()
-        st.caption(literal(f"“{word.word}” is not in its vocabulary. What happens to such words: {uncovered}"))
+        absent = f"“{word.word}” is not in the mechanism's vocabulary."
+        st.caption(literal(f"{absent} What happens to such words: {uncovered}"))
     stays = "the original is not a candidate"
     if found.known:
         stays = f"the original is unchanged with probability {percent(found.keep)}"

@@ -157,7 +157,7 @@ def clip_figure() -> None:
     )
     st.caption(
         f"{rows[0].texts} sentences of SST-2, {rows[0].words:,} replaced words, with the bundled model. "
-        "Ranges start at the mean μ of the scores and end some standard deviations σ above it. The paper's ends at "
-        f"4σ, the tuned one at {clip.WIDTHS['tuned']:g}σ. `python -m dptext_core bench clipping --data DIR` repeats "
-        "the measurement."
+        "Ranges start at the mean μ of the scores. With their standard deviation σ, the paper's range ends at μ + "
+        f"4σ and the tuned one at μ + {clip.WIDTHS['tuned']:g}σ. `python -m dptext_core bench clipping --data DIR` "
+        "repeats the measurement."
     )

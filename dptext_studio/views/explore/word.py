@@ -68,7 +68,8 @@ def word_panel(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis
         st.caption(f"No word was sampled for “{literal(step.original or step.text)}”. Choose another one.")
         return
     word = f"“{literal(step.original) or '(added)'}”" if aligned else f"“{literal(step.text)}”"
-    st.markdown(f"How {word} was sampled:" if step.text or aligned else "How the end of the text was sampled:")
+    did = "replaced" if aligned and step.original else "sampled"
+    st.markdown(f"How {word} was {did}:" if step.text or aligned else "How the end of the text was sampled:")
     views = result.views(token)
     logits = result.logits(token)
     clipping = run.mechanism.clipping

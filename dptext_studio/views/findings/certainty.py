@@ -57,9 +57,8 @@ def _agreement(ranking: leaderboard.Board, others: Sequence[leaderboard.Board]) 
     apart = [o for o in others if o.first is not None and o.first.mechanism != first.mechanism]
     if not apart:
         return "It is also first on the other data sets."
-    named = (f"on {data_titles.in_sentence(o.data)}, {o.first.label}" for o in apart if o.first is not None)
-    said = ", and ".join(named)
-    return f"{said[0].upper()}{said[1:]} is first."
+    named = (f"{o.first.label} is first on {data_titles.in_sentence(o.data)}" for o in apart if o.first is not None)
+    return f"{', and '.join(named)}."
 
 
 def _all_rows(boards: Sequence[leaderboard.Board]) -> None:

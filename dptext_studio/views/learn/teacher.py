@@ -82,7 +82,7 @@ def _plan() -> None:
 
 def _slides(number: int) -> None:
     st.markdown(
-        "The lessons are the slides. Each has five: introduction, figure, question, answer, and what it means."
+        "Each lesson except the game has five slides: introduction, figure, question, answer, and what it means."
     )
     st.markdown("In a class session, phones follow your slides, vote, and vote again after a discussion.")
     present_button(f"Present lesson {number}", "learn_present_here", "content")
