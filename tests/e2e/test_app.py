@@ -83,12 +83,12 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     # A word is chosen by mouse, then by keyboard; the panels follow.
     drawn = page.locator(".strip .text button", has_text="diabetes").first
     drawn.click()
-    page.get_by_text("How “diabetes” was sampled").wait_for(timeout=LONG)
+    page.get_by_text("How “diabetes” was replaced").wait_for(timeout=LONG)
     settled(page)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    page.get_by_text("How “winter” was sampled").wait_for(timeout=LONG)
+    page.get_by_text("How “winter” was replaced").wait_for(timeout=LONG)
     settled(page)
     chance = page.locator(".strip .chance strong").inner_text()
     epsilon_slider(page).press("End")
@@ -302,7 +302,7 @@ def test_hostile_text_is_shown_literally(open_once: Callable) -> None:
     assert page.locator(".strip .text img, .strip .text strong, .strip .text a").count() == 0
     page.locator(".strip .text button", has_text="doctor").first.click()
     open_drawer(page, "Analyses")
-    page.get_by_text("How “doctor” was sampled").wait_for(timeout=LONG)
+    page.get_by_text("How “doctor” was replaced").wait_for(timeout=LONG)
     assert page.locator("img[src*=example], img[src=x]").count() == 0
     seen.assert_clean()
 

@@ -251,7 +251,7 @@ def test_typing_rewrites_and_the_panel_follows_the_choice():
     at.session_state["play_strip"] = {"view": {"run": shown["run"], "eps": 12.0, "token": 1}}
     at.run()
     assert not at.exception
-    assert any("How “doctor” was sampled" in m.value for m in at.markdown)
+    assert any("How “doctor” was replaced" in m.value for m in at.markdown)
     assert next(m for m in at.metric if m.label == "Total ε").value == "24"
     assert not at.dataframe and not at.get("plotly_chart"), "nothing is worked out that was not asked for"
     at.button_group(key="play_more").set_value("Candidates").run()
@@ -911,10 +911,10 @@ def test_a_text_that_is_hardly_covered_gets_a_note_above_its_rewrite():
     at.selectbox(key="play_mechanism").set_value("santext")
     at.text_area(key="play_text").set_value("我的医生 昨天 在 里斯本 治疗 了 我的 妹妹")
     settle(at)
-    assert any("not in the vocabulary" in w.value for w in at.warning)
+    assert any("words outside the vocabulary" in w.value for w in at.warning)
     at.text_area(key="play_text").set_value("My doctor paid my sister.")
     settle(at)
-    assert not any("not in the vocabulary" in w.value for w in at.warning)
+    assert not any("words outside the vocabulary" in w.value for w in at.warning)
 
 
 def test_generators_bring_one_sentence_of_the_example_and_leave_own_texts_alone():
