@@ -308,8 +308,8 @@ def _least_likely(
         return None
     _, word, became, n, p = min(tails)
     message = (
-        f"“{word}” became “{became}” in {n} of {AGAIN} rewrites at ε = {float(m.config.epsilon):.3g}; the stated "
-        f"distribution gives it {p:.2g}."
+        f"“{word}” became “{became}” in {n} of {AGAIN} rewrites at ε = {float(m.config.epsilon):.3g}; its stated "
+        f"probability is {p:.2g}."
     )
     log_p = math.log(p) if p else -math.inf
     return Witness(word, word, (became,), math.log(n / AGAIN), log_p, 0.0, kind="sampler", details=message)

@@ -137,7 +137,7 @@ class Account:
         sums = _sums(self.totals)
         if self.rows and self.each != self.totals:
             at_most = "at most " * all(t.delta < 1 for t in self.each)
-            sums = f"{at_most}{_sums(self.each)}, for one text in it; {sums}, for an author of all rows"
+            sums = f"{at_most}{_sums(self.each)}, for one text in it. For an author of all rows: {sums}"
         apart = ". These guarantees have different types, which do not add up" if len(self.totals) > 1 else ""
         return f"{self.name}: {sums}{apart}."
 

@@ -97,7 +97,8 @@ def _condition(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
 
 
 def _join_list(items: Sequence[str]) -> str:
-    return " and ".join([", ".join(items[:-1])] * (len(items) > 1) + list(items[-1:]))
+    and_ = ", and " if len(items) > 2 else " and "
+    return and_.join([", ".join(items[:-1])] * (len(items) > 1) + list(items[-1:]))
 
 
 def comparison_phrase(conditions: Sequence[Condition]) -> str:
@@ -350,7 +351,7 @@ def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     per = f" per {g.unit.noun}" if several else ""
     other = "comparable text" if g.among else "other"
     comparable = " Comparable texts are those {among}." if g.among else ""
-    plus = ", plus a probability of δ = {delta}" if g.notion is Notion.APPROX else ""
+    plus = ". An additional probability of δ = {delta} is allowed" if g.notion is Notion.APPROX else ""
     first = (
         f"{_subject(g, several)} is at most e^ε times as likely under your text as under any {other}: {{odds}} "
         f"(ε = {{each}}{per}){plus}.{comparable}"

@@ -155,7 +155,7 @@ def steps_cover_the_text(make: Make) -> None:
             if s.action == "keep":
                 same = s.replacement == s.original or (capitals(m.config) == "public" and (s.capital or by_rule(s)))
                 is_copied = same and s.epsilon == 0 and s.reason
-                _require(is_copied, f"{s.original!r} is copied, but changed, with ε > 0, or without a reason")
+                _require(is_copied, f"the copy of {s.original!r} is changed, has ε > 0 or has no reason")
                 at = r.text.index(s.replacement, at) + len(s.replacement)
 
 
@@ -169,7 +169,7 @@ def invisible_characters_change_nothing(make: Make) -> None:
         _equal(r.original, text, f"the original with {hidden!r} behind each character")
         _equal(r.text, wanted, f"the rewrite with {hidden!r} behind each character")
     message = "".join([chr(0xE0000 + ord(char)) for char in "Maria, 4711"])
-    _equal(m.rewrite(message, seed=5).text, m.rewrite("", seed=5).text, "the rewrite of a message in tags")
+    _equal(m.rewrite(message, seed=5).text, m.rewrite("", seed=5).text, "the rewrite of Unicode tags")
 
 
 def other_values_than_texts_are_refused(make: Make) -> None:
@@ -287,7 +287,7 @@ def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
     except NoDistribution as reason:
         _require(m.title in str(reason), f"the NoDistribution error does not name {m.title}: {reason}")
         if m.likelihood is not None:
-            with _expect_error(NoDistribution, "the probabilities of no rewrites", str(reason)):
+            with _expect_error(NoDistribution, "a list of no rewrites", str(reason)):
                 m.likelihood.log([], [])
         return
     r = m.rewrite(TEXT, seed=4)

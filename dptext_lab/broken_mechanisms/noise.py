@@ -56,7 +56,7 @@ def first_bits(stream: NoiseStream) -> int:
 @fault(
     "sixteen-bits",
     "Uniforms of 16 bits",
-    "CusText that samples each word with one of 65,536 uniforms, so rarer words are never released.",
+    "CusText that samples words with 16-bit uniforms, so many unlikely words are never released.",
 )
 class SixteenBitCusText(CusText):
     """CusText that samples with 16-bit uniforms."""
@@ -84,7 +84,7 @@ class SingleCusText(CusText):
 @fault(
     "24-bit-noise",
     "Gumbel noise from 24 bits",
-    "SanText with Gumbel variables from 24-bit uniforms, which never exceed 17.",
+    "SanText with Gumbel variables of at most 17.4, from 24-bit uniforms.",
 )
 class SingleSanText(SanText):
     """SanText with Gumbel variables from 24-bit uniforms."""

@@ -25,7 +25,7 @@ def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
             for low, high in pairwise(line):
                 cosines.add(runs.compare(high, low))
     numbers = [tally.sentence("Utility at the largest minus the smallest ε, for each mechanism and data set")]
-    numbers.append(cosines.sentence("Similarity (cosine) at each ε minus the previous one"))
+    numbers.append(cosines.sentence("Cosine at each ε minus that at the previous ε"))
     if falls:
         numbers.append(f"Significant falls before Holm's correction: {', '.join(falls)}.")
     return ClaimOutcome(

@@ -75,7 +75,7 @@ def row_text(row: TwoTextsRow) -> str:
     promised = "no guarantee" if row.promised is None else f"guaranteed {bound(row.promised)}"
     return (
         f"{row.distance:12s} advantage {row.advantage:.2f} ({row.low:.2f} to {row.high:.2f}; {row.by}), "
-        f"ε at least {at_least(row.epsilon_least)} (at most {at_least(row.most)} with these samples), {promised}"
+        f"ε at least {at_least(row.epsilon_least)} (these samples prove at most {at_least(row.most)}), {promised}"
     )
 
 
@@ -171,7 +171,7 @@ class Coverage:
         """Return the coverage as a sentence."""
         return (
             f"True ε {self.true:.3f}: {self.within} of {self.repetitions} bounds do not exceed it "
-            f"({self.within / self.repetitions:.1%}; the aim is at least 95%), and their mean is {self.mean:.3f}."
+            f"({self.within / self.repetitions:.1%}; the aim is 95% or more). Mean of all: {self.mean:.3f}."
         )
 
 

@@ -124,7 +124,7 @@ PEERS = (
         epsilon=3,
         options={"t": VICKREY_T, "noise": "mahalanobis", "lam": LAM},
         scale="noise",
-        reason="uses the noise of this package's Mahalanobis, with directions of length 1",
+        reason="uses the noise of pypantera's Mahalanobis, with directions of length 1",
         reference="vickrey-unit",
     ),
     Peer(

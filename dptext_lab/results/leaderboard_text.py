@@ -33,7 +33,7 @@ _LEVELS = {
     "belief": "the optimal reader is {}% certain of a word",
     "attack_best_few": "the strongest of three attackers (same word, Bayes-optimal, language model) recovers {}% of "
     "the replaced words",
-    "attack_two_texts": "{}% of rewrites are distinguished from those of a text with one other word",
+    "attack_two_texts": "{}% of rewrites are distinguished from those of a text with one word changed",
     "attack_reader": "a contextual Bayes attacker recovers {}% of the replaced words",
     "n_w": "{}% of the sampled words are unchanged",
     "attack_bayes": "the Bayes-optimal guess is right for {}% of the replaced words",

@@ -49,7 +49,7 @@ class Group(Lesson):
         "CusText gives each word a set of K words, and releases one of them. Closer words are more likely.",
         "A word is hidden among the words that share its set, and among no others.",
     )
-    task = "Change K and see the group of one word."
+    task = f"Change K and see the group of “{WORD}”."
     take_home = "A guarantee has two parts: how much may leak (ε), and between which inputs."
     control = Control("Output words K", (5, 10, 20, 50), 20, "K = {}".format)
     door: ClassVar[Setting] = Setting("custext", {}, EPSILON)

@@ -18,7 +18,7 @@ CLAIMS = ("beats_tem_at_equal_privacy", "dp_mlm_headline", "tight_range", "dp_ml
 #: The number of measured sentences that the verdict counts, and of others that are shown after the question.
 COUNTED, MORE = {name: 2 if name == "dp_mlm_headline" else 1 for name in CLAIMS}, 2
 MEANING = {
-    REPLICATED: "Half of the comparisons or more significantly agree with the claim.",
+    REPLICATED: "At least half of the comparisons significantly agree with the claim.",
     CONTRADICTED: "Comparisons significantly contradict the claim, or show that the effect is too small.",
     INCONCLUSIVE: "There are too few comparisons or texts to decide.",
     NOT_COMPARABLE: "The paper measured something else, or the result depends on the setting.",

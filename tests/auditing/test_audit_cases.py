@@ -1039,7 +1039,7 @@ def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks,
         assert check.description == "All 12 words of the vocabulary, each rewritten twice at ε = 0.25."
         assert (
             check.witness.details
-            == f"“{word}” became “{became}” in 30 of 30 rewrites at ε = 0.25; the stated distribution gives it 0.083."
+            == f"“{word}” became “{became}” in 30 of 30 rewrites at ε = 0.25; its stated probability is 0.083."
         )
         assert (check.witness.log_p_first, check.witness.log_p_second) == (0.0, pytest.approx(-math.log(12)))
     else:

@@ -660,7 +660,7 @@ def test_the_sums_of_a_data_set_are_those_of_its_rows():
     message = "no guarantee, because δ adds up to 1 (3 releases)"
     assert (
         account.sentence()
-        == f"Data set 1 (5 rows): {message}, for one text in it; {message}, for an author of all rows."
+        == f"Data set 1 (5 rows): {message}, for one text in it. For an author of all rows: {message}."
     )
 
 

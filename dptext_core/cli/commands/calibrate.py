@@ -21,8 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(flag, type=real(what), metavar="P", help=help_text)
     parser.add_argument("--total", type=real("the total"), metavar="E", help="ε of the whole text")
     parser.add_argument(
-        "--certainty", type=real("the certainty"), metavar="P", help="the largest certainty of the optimal reader "
-                                                                     "about --fact"
+        "--certainty", type=real("the certainty"), metavar="P", help="the certainty of the optimal reader about --fact"
     )
     parser.add_argument("--fact", metavar="WORDS", help="certainty: the word or words of the text that the reader "
                                                         "guesses")
@@ -30,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--alternatives", metavar="A[,B…]", help="certainty: alternatives that the reader considers, as in belief"
     )
     parser.add_argument(
-        "--meaning", type=real("the cosine"), metavar="C", help="the smallest cosine of rewrites to the original"
+        "--meaning", type=real("the cosine"), metavar="C", help="the mean cosine of rewrites to the original"
     )
     add_text(parser)
 

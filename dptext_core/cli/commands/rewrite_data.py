@@ -113,15 +113,15 @@ def data_options(
     """Add the options that name and read a data set. piped: whether standard input is allowed."""
     from ...data.tables import KINDS
 
-    pipe = ", or - for JSONL from standard input" if piped else ""
+    pipe = "; - for JSONL from standard input" if piped else ""
     parser.add_argument(
         flag,
         metavar="DATA",
         required=required,
-        help=f"{what}: a file ({', '.join(KINDS)}), a folder of such files, the folder of a rewriting run, your own "
+        help=f"{what}: a file ({', '.join(KINDS)}), a folder of such files or of a rewriting run, or a registered "
              f"data set{pipe}",
     )
-    parser.add_argument(f"{flag}-split", metavar="NAME", default="", help="the split of your own data set")
+    parser.add_argument(f"{flag}-split", metavar="NAME", default="", help="the split of a registered data set")
     if not any(a.dest == "header" for a in parser._actions):
         parser.add_argument(
             "--header",

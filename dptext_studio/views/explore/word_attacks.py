@@ -135,8 +135,8 @@ def repeated_answers_panel(
     if lines:
         dark = st.context.theme.type == "dark"
         figure = query_figure(lines, epsilon=finding.epsilon if finding is not None else None, dark=dark)
-        chart(figure, key="attack_query", alt="Probability of finding the original over the number of answers; "
-                                              "described below")
+        alt = "Number of answers that reveal the original, over ε; described below"
+        chart(figure, key="attack_query", alt=alt)
         st.markdown(literal(" ".join(c.sentence() for c in lines.values())))
     st.caption(
         "The attacker takes the most frequent of N fresh answers, in 2,000 simulations. Every released answer spends "

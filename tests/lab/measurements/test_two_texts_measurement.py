@@ -52,7 +52,7 @@ def test_two_texts_stand_beside_the_rows_of_their_setting_where_there_are_no_wor
     assert board.measures("sst2") == ["attack_two_texts"]
     found = leaderboard.board(board, "sst2", "accuracy", "attack_two_texts", 0.75, stop_words=False)
     assert [e.mechanism for e in found.entries] == ["dp-prompt"]
-    assert "distinguished from those of a text with one other word" in leaderboard_text.answer(found, "SST-2")[0]
+    assert "distinguished from those of a text with one word changed" in leaderboard_text.answer(found, "SST-2")[0]
 
 
 def test_coverage_is_printed_for_three_true_epsilons(capsys):
