@@ -539,7 +539,7 @@ def test_a_data_set_is_one_entry_with_its_rows_and_both_totals():
     account = ledger.account(1)
     assert account.sentence().startswith(
         "Data set 1 (4 rows): at most ε = 8, metric differential privacy for each unit of distance (places on the "
-        "list), for one text in it; ε = 20, metric"
+        "list), for one text in it. For an author of all rows: ε = 20, metric"
     )
     assert ledger.account(OTHER) == account, "its rows are known again"
     assert json.loads(ledger.to_json())["draws"][0]["rows"] == 4 and "insulin" not in ledger.to_json()
