@@ -9,6 +9,7 @@ from dptext_core.text.cells import to_csv
 
 from ..results.equal_privacy import command
 from ..results.latex import tabular
+from ..results.rows import Row
 from .base import ClaimOutcome
 from .verdicts import ClaimFinding
 
@@ -61,23 +62,27 @@ def as_latex(findings: Sequence[ClaimFinding]) -> str:
 
 
 def listing(outcome: ClaimOutcome) -> list[dict[str, Any]]:
-    """Return the values behind an outcome: its records, or its rows with the command that measures each again."""
-    if outcome.records:
-        return [dict(record) for record in outcome.records]
-    return [
-        {
-            "mechanism": r.mechanism,
-            "options": r.setting.described(),
-            "ε": r.epsilon,
-            "data": r.data,
-            "metric": r.metric,
-            "value": r.value,
-            "low": r.low,
-            "high": r.high,
-            "n": r.n,
-            "seeds": r.seeds,
-            "point": r.point,
-            "again": command(r),
-        }
-        for r in outcome.rows
-    ]
+    """Return the values behind an outcome: its records, or its rows with the command that measures each again.
+
+    Columns that are empty in all rows are left out.
+    """
+    rows = [dict(record) for record in outcome.records] or [_values(row) for row in outcome.rows]
+    filled = {name for row in rows for name, value in row.items() if value not in ("", None)}
+    return [{name: value for name, value in row.items() if name in filled} for row in rows]
+
+
+def _values(row: Row) -> dict[str, Any]:
+    return {
+        "mechanism": row.mechanism,
+        "options": row.setting.described(),
+        "ε": row.epsilon,
+        "data": row.data,
+        "metric": row.metric,
+        "value": row.value,
+        "low": row.low,
+        "high": row.high,
+        "n": row.n,
+        "seeds": row.seeds,
+        "point": row.point,
+        "again": command(row),
+    }

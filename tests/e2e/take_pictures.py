@@ -103,7 +103,7 @@ def compare(page: Page) -> None:
     calm(page)
     page.locator(".rewrite .word", has_text="Show").or_(page.locator(".rewrite .word").first).first.click()
     calm(page)
-    to_top(page, "What is equal")
+    to_top(page, "How ε is set")
 
 
 def trade_off(page: Page) -> None:

@@ -78,7 +78,7 @@ def test_a_phone_follows_the_wall_and_sees_the_answer_with_it(open_app: Callable
     teacher = open_app(APP, query="/learn?lesson=1").page
     teacher.get_by_text("For teachers").click()
     teacher.get_by_role("tab", name="Class session").click()
-    teacher.get_by_text("Count the answers of my class").click()
+    teacher.get_by_text("Start a class session", exact=True).click()
     teacher.wait_for_url(f"**{PARAMETER}=*", timeout=LONG)
     room = teacher.url.split(f"{PARAMETER}=")[1].split("&")[0]
     teacher.wait_for_function("sessionStorage.getItem('dptext-host')", timeout=LONG)

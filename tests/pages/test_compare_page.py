@@ -31,6 +31,7 @@ from dptext_studio.server.rewrite_cache import RewriteCache
 from dptext_studio.server.session import Session
 from dptext_studio.views.compare import card_settings, cards, certainty, equal_privacy
 from dptext_studio.views.compare import page as compare_page
+from dptext_studio.views.explore import belief
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister Halvorsen."
@@ -226,6 +227,52 @@ def test_the_fact_of_the_belief_is_edited_here():
     at.text_input(key=certainty.FACT).set_value("").run()
     at.text_input(key=certainty.ALTERNATIVES).set_value("").run()
     assert [b.alternatives for b in believed()] == [("heart", "lung", "kidney", "liver")] * 2
+
+
+def test_the_belief_is_about_the_fact_that_was_chosen_on_explore(monkeypatch):
+    monkeypatch.setattr(belief, "start", lambda *_: None)  # Explore itself computes nothing here
+    text, shared = "My doctor paid my sister for water.", Session()
+
+    def chosen_there(token: int | None, **view) -> None:
+        at = AppTest.from_file(PAGE.parents[1] / "app.py", default_timeout=120)
+        at.session_state["session"] = shared
+        at.session_state["play_text"], at.session_state["play_mechanism"] = text, "santext"
+        at.run()
+        work = shared.at("rewrite")
+        assert work.job is None or work.job.wait(120)
+        at.run()
+        assert shared.run.inputs.text == text
+        if token is not None:
+            view = {"run": shared.run.number, "eps": shared.run.payload["eps"], "token": token, **view}
+            at.session_state["play_strip"] = {"view": view}
+            at.run()
+        assert not at.exception
+
+    settings = [dpt.Setting("santext", {}, 15.0), dpt.Setting("custext", {}, 4.0)]
+    chosen_there(4, others=[["sister", "brother, mother"]])
+    at = opened(settings, text, shared)
+    work = shared.at(certainty.PLACE)
+    assert work.job is None or work.job.wait(120)
+    at.run()
+    assert [b.alternatives for b in work.result] == [("sister", "brother", "mother")] * 2
+    assert at.text_input(key=certainty.FACT).placeholder == "sister"
+    assert at.text_input(key=certainty.ALTERNATIVES).placeholder == "brother, mother"
+
+    def asked() -> tuple:
+        fact = shared.at(certainty.PLACE).request[1]
+        return fact.word, fact.alternatives
+
+    monkeypatch.setattr(certainty, "start", lambda wanted, *_: setattr(shared.at(certainty.PLACE), "request", wanted))
+    at.text_input(key=certainty.FACT).set_value("doctor").run()
+    assert asked() == ("doctor", None), "alternatives of another fact are not taken"
+    chosen_there(None)
+    opened(None, text, shared)
+    assert asked() == ("doctor", None), "nothing was chosen there since"
+    chosen_there(6)
+    opened(None, text, shared)
+    assert asked() == ("water", None), "the newest choice counts"
+    opened(None, "My doctor paid.", shared)
+    assert asked() == ("", None)
 
 
 def test_a_slider_reaches_to_what_was_calibrated():

@@ -19,7 +19,7 @@ state = st.session_state
 
 PAGE = "compare"
 MODES = {
-    "own": "Separate ε values",
+    "own": "For each mechanism",
     "epsilon": "Equal ε",
     "total": "Equal total ε",
     "best": "Equal strongest attacker",

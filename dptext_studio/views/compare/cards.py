@@ -32,8 +32,8 @@ from .rewrite_column import show_rewrite, show_word
 #: The prefix of the keys of containers with rewrites, including previous ones while new ones arrive.
 BEFORE = "compare_before"
 MODES_HELP = (
-    "What all settings share: ε, the total ε, how often the strongest attacker recovers a replaced word, or how often "
-    "a word is unchanged (N_w). Equal ε is not equal privacy, because mechanisms have different units."
+    "Set ε for each mechanism, or make equal: ε, total ε, the strongest attacker's success, or the probability that a "
+    "word is unchanged (N_w). Equal ε is not equal privacy, because mechanisms have different units."
 )
 
 
@@ -55,7 +55,7 @@ def columns_view(text: str) -> None:
     answer, level = level_slider()
     top, again = st.columns([4, 1], vertical_alignment="bottom")
     mode = top.segmented_control(
-        "What is equal",
+        "How ε is set",
         list(MODES),
         format_func=MODES.__getitem__,
         required=True,

@@ -35,25 +35,39 @@ class ChosenFact(Private):
     _shown: ClassVar[tuple[str, ...]] = ()
 
 
-def default_word(text: str) -> str:
-    """Return the word that Explore shows first; empty if the text is not an example."""
-    origin = origin_of(text)
-    return origin.sensitive if origin else ""
+def follow_explore() -> None:
+    """Empty the boxes after a new choice on Explore, so that it counts. Call it before they are drawn."""
+    mine = session()
+    if mine.compared_fact != mine.explored_fact:
+        mine.compared_fact = mine.explored_fact
+        state[FACT] = state[ALTERNATIVES] = ""
+
+
+def default_fact(text: str) -> ChosenFact:
+    """Return the fact that was chosen on Explore for this text, or its first one there; empty if there is none."""
+    explored, origin = session().explored_fact, origin_of(text)
+    if explored is not None and explored[0] == text:
+        return ChosenFact(*explored[1:])
+    return ChosenFact(origin.sensitive if origin else "", None)
 
 
 def fact_controls(text: str, beside: bool = True) -> None:
-    """Show boxes for the fact and its alternatives, side by side or below each other. Empty boxes use public ones."""
+    """Show boxes for the fact and its alternatives, side by side or below each other. Empty boxes use what
+    Explore uses.
+    """
+    default = default_fact(text)
     fact, others = st.columns([1, 2]) if beside else (st, st)
     fact.text_input(
         "Fact that the reader guesses",
         key=stay(FACT),
-        placeholder=default_word(text) or "the rarest word",
+        placeholder=default.word or "the rarest word",
         help="A word of your text, or several consecutive words. If empty, the word in the placeholder is used.",
     )
+    known = () if (state.get(FACT) or "").strip() else default.alternatives or ()
     others.text_input(
         "Alternatives, separated by commas",
         key=stay(ALTERNATIVES),
-        placeholder="similar words from public lists",
+        placeholder=", ".join(known) or "similar words from public lists",
         help="Other facts that the reader considers possible, all equally likely. They count as public.",
     )
 
@@ -62,7 +76,8 @@ def chosen_fact(text: str) -> ChosenFact:
     """Return the fact from the controls."""
     word, named = ((state.get(key) or "").strip() for key in (FACT, ALTERNATIVES))
     others, _ = named_words(named, MOST)
-    return ChosenFact(word or default_word(text), others or None)
+    default = default_fact(text)
+    return ChosenFact(word or default.word, others or (None if word else default.alternatives))
 
 
 def known_beliefs(

@@ -10,7 +10,7 @@ from ...components.sticky_widgets import stay
 from ...components.text import too_long
 from ...components.text_box import text_box
 from ...server.session import session
-from . import anonymisers, card_settings, cards, plot_settings, trade_off_plot
+from . import anonymisers, card_settings, cards, certainty, plot_settings, trade_off_plot
 from .card_settings import PAGE
 
 BOX, VIEW = "compare_text", "compare_view"
@@ -54,6 +54,7 @@ def main() -> None:
         anonymisers.anonymisers_view()
         return
     (plot_settings if view == "map" else card_settings).follow_link()
+    certainty.follow_explore()
     text = text_box(BOX, 110)
     with st.container():  # always drawn, so that later elements keep their places
         if said := lines_note(text):

@@ -61,9 +61,10 @@ def belief_of(
     view
         The browser's snapshot, with the alternatives that the visitor named.
     """
+    fact = _fact(run, token, view)
+    _share(run, fact, view)
     if run.payload["belief"]["why"]:
         return None
-    fact = _fact(run, token, view)
     if fact is None:
         return {"fact": "", "tokens": []}
     live = run.payload["live"] and not run.spread
@@ -154,6 +155,16 @@ def _fact(run: runs.Run, token: int | None, view: Mapping[str, Any]) -> Fact | N
     named = view.get("others", {}).get(word)
     others = None if named is None else named_words(named, MOST)[0]
     return Fact(word, others)
+
+
+def _share(run: runs.Run, fact: Fact | None, view: Mapping[str, Any]) -> None:
+    """Store the chosen fact for Compare. Keep that of the same text until the browser reports a choice."""
+    mine, text = session(), run.inputs.text
+    before = mine.explored_fact
+    if before is not None and before[0] == text and not (view and fact):
+        return
+    is_default = fact is None or fact == Fact(run.secret, None)
+    mine.explored_fact = None if fact is None or is_default else (text, fact.word, fact.others)
 
 
 def _tokens(run: runs.Run, fact: Fact) -> list[int]:

@@ -76,7 +76,7 @@ def slide_code(mine: Learning) -> None:
     url = address("learn", {votes.PARAMETER: mine.room})
     with st.container(key="wall_join"):
         if only_here(url):
-            st.caption("Phones cannot join yet: see *For teachers*, *Class session*.")
+            st.caption("Other devices cannot open this address: see *For teachers*, *Class session*.")
             return
         st.markdown(f"**Join:** {literal(url)}")
         show_code(url, "wall_qr")

@@ -91,14 +91,14 @@ def _slides(number: int) -> None:
 def _session(lesson: Lesson, value: Any, mine: Learning) -> None:
     state.learn_counts = bool(mine.room)
     st.toggle(
-        "Count the answers of my class",
+        "Start a class session",
         key="learn_counts",
         on_change=start_counting,
         help="Opens an address for your class and counts answers without names. Counts are hidden until you show "
         f"them, and deleted after {KEPT / 3600:.0f} hours without use or when you switch this off.",
     )
     if mine.room and not VOTES.is_open(mine.room):
-        st.warning(f"{CLOSED} Switch counting off and on for a new address.")
+        st.warning(f"{CLOSED} Switch the class session off and on for a new address.")
     classroom.panel((mine.at or 0) + 1, lesson, lesson.control.start if value is None else value, mine)
     _class_texts()
 

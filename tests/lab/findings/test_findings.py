@@ -33,6 +33,7 @@ from dptext_lab.findings import (
     verdicts,
 )
 from dptext_lab.findings import runs as runs_rows
+from dptext_lab.findings.base import ClaimOutcome
 from dptext_lab.results import case_study, differences, equal_privacy, memory, papers, speeds
 from dptext_lab.results import summary as results
 from dptext_lab.results.belief import BeliefRow
@@ -1061,6 +1062,16 @@ def test_every_bundled_claim_lists_the_values_behind_its_numbers():
     runs = f.Runs(whole.rows, whole.gates)
     for finding in verdicts.bundled():
         assert len(tables.listing(finding.of.look(runs))) == finding.rows > 0, finding.name
+
+
+def test_a_listing_leaves_out_columns_that_are_empty_in_all_its_rows():
+    bare, measured = row("tem", "sst2", "accuracy", 9.0, 0.0), row("tem", "sst2", "accuracy", 10.0, 0.7)
+    bare, measured = (dataclasses.replace(r, point=p) for r, p in ((bare, ""), (measured, "sst2-tem-10")))
+    without, both = (tables.listing(ClaimOutcome(rows=rows)) for rows in ((bare,), (bare, measured)))
+    assert "point" not in without[0] and without[0]["value"] == 0.0, "zero is a value"
+    assert [r["point"] for r in both] == ["", "sst2-tem-10"]
+    records = ({"word": "a", "note": ""}, {"word": "b", "note": None})
+    assert tables.listing(ClaimOutcome(records=records)) == [{"word": "a"}, {"word": "b"}]
 
 
 def test_rows_with_one_seed_are_compared_with_the_spread_of_seeds_of_other_rows():
