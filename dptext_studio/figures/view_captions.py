@@ -40,7 +40,7 @@ def _lists_caption(view: DiffractionView) -> str:
         at = drawn.at(drawn.candidate_offset)
         chance = "" if at is None else f", which had probability {percent(drawn.probs[at])}"
         if drawn.candidate_offset == 0:
-            return f"The noise did not move “{view.source}” on the list {drawn.name}{chance}."
+            return f"The noise on the list {drawn.name} did not move “{view.source}”{chance}."
         return f"The noise moved “{view.source}” {where} on the list {drawn.name}, to “{view.released_word}”{chance}."
     return (
         f"Each of the {len(view.lists)} lists moved “{view.source}” with separate noise; the candidate of "

@@ -92,7 +92,7 @@ class Memorisation(Lesson):
             ),
             (Bars("Rewrites that repeat a training sentence, without noise", rows, top=1.0),),
             (
-                "A network repeats what it learned, above all when the input looks like it.",
+                "A network repeats what it learned, above all for similar inputs.",
                 "A network repeats what it learned more often than you may expect: see the bars.",
                 "Most rewrites are new sentences here: see the bars.",
             ),

@@ -14,7 +14,7 @@ def test_captions_of_lists():
     far = caption(DiffractionView("doctor", "lawyer", (hood(candidate="lawyer", offset=1204),), 0))
     assert "1,204 places forward" in far and "probability" not in far
     still = caption(DiffractionView("doctor", "doctor", (hood(candidate="doctor", offset=0),), 0))
-    assert still == "The noise did not move “doctor” on the list list-1, which had probability 30%."
+    assert still == "The noise on the list list-1 did not move “doctor”, which had probability 30%."
     two = caption(DiffractionView("doctor", "nurse", (hood("a", candidate="dentist", offset=1), hood("b")), 1))
     assert "Each of the 2 lists" in two and "the candidate of b (1 place back)" in two
 
