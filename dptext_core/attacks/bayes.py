@@ -306,8 +306,8 @@ def closed_form(mechanism: Mechanism) -> WordByWord:
     channels = _by_word(mechanism)
     if not is_available(mechanism):
         raise NoDistribution(
-            f"{mechanism.title} has no formula for its probabilities, so it has no posterior. Use the nearest "
-            "neighbour attack."
+            f"{mechanism.title} has no formula for its probabilities, so it has no posterior. Use “Nearest "
+            "words”."
         )
     return channels
 

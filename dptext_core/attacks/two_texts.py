@@ -188,9 +188,9 @@ class DistinguishabilityFinding(Private):
         if self.exceeds:
             message += f"The proven ε exceeds the guaranteed {bound(self.allowed_loss)}: the guarantee is violated."
         elif math.isfinite(self.allowed_loss):
-            message += f"The guarantee between them is at most ε = {bound(self.allowed_loss)}. "
+            message += f"The guarantee between the texts is at most ε = {bound(self.allowed_loss)}. "
         else:
-            message += "There is no guarantee between them. "
+            message += "There is no guarantee between the texts. "
         if not self.exceeds:
             message += "This is a measured lower bound, not a guarantee: other attackers may find more."
         return message if self.curve is None else f"{message.rstrip()} {self.curve.sentence()}"

@@ -111,7 +111,9 @@ def _check_lists(path: Path, cells: Sequence[Any]) -> None:
     """Raise InputError if the lists of one row have too many values, before any becomes an object."""
     for each in cells:
         if _inner(each) > VALUES and any(_inner(each.slice(i, 1)) > VALUES for i in range(len(each))):
-            raise InputError(f"{path.name} has lists of more than {VALUES:,} values in one row. Omit that column.")
+            raise InputError(
+                f"{path.name} has lists of more than {VALUES:,} values in one row. Omit the column with these lists."
+            )
 
 
 def _inner(values: Any) -> int:

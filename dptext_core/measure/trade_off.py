@@ -453,7 +453,7 @@ def describe_privacy(name: str) -> str:
         "n_w": "a word is unchanged",
         "bayes": "the optimal guess of a replaced word is right",
         CERTAINTY: "an optimal reader guesses the fact",
-        TOLD: "a classifier recognises which of two texts, one word apart, was rewritten",
+        TOLD: "a classifier of two texts, one word apart, recognises the rewritten one",
         "unchanged": "a word of the text is unchanged",
     }[name]
 

@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     for flag, default, what in (
         ("shortest", SHORTEST, "fewest words in a sentence"),
         ("longest", LONGEST, "most words in a sentence"),
-        ("steps", BANK_STEPS, "quantisation steps from 0 to 1; fewer steps save memory and change cosines more"),
+        ("steps", BANK_STEPS, "quantisation steps per unit; fewer save disk space and change cosines more"),
     ):
         building.add_argument(
             f"--{flag}", type=positive, default=default, metavar="N", help=f"{what} (default {default})"

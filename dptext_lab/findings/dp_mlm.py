@@ -160,8 +160,8 @@ def _headline_contradicts() -> str:
     return (
         f"In Table 2, DP-MLM is highest or tied in {best} of {cells} columns (Section 7 says 14 of 20). It is below "
         f"DP-Prompt in {prompt} (Section 7: four). Section 7 says that 8 of the 14 do not have the highest cosine; "
-        f"Table 2 has {elsewhere}. At ε = 10 on CoLA, all three have 69.13%, the share of the larger class. All three "
-        "only guess there."
+        f"Table 2 has {elsewhere}. At ε = 10 on CoLA, all three have 69.13% accuracy, the share of the larger class. "
+        "They only guess there."
     )
 
 

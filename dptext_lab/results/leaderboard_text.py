@@ -90,7 +90,7 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     else:
         some = [e.label for e in near[:3]] + ([f"{len(near) - 3} more"] if len(near) > 3 else [])
         names = some[0] if len(some) == 1 else f"{join_names(some[:-1], among=some)} and {some[-1]}"
-        doubt = f"{first.label} and {names} are not significantly different."
+        doubt = f"{first.label} is not significantly different from {names}."
         doubt += f" {_beaten_text(len(beaten))}." if beaten else ""
     if ranking.detectable is not None:
         doubt += (

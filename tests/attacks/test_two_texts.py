@@ -94,7 +94,7 @@ def test_the_mechanisms_own_chances_tell_best_and_what_cannot_be_is_certain():
     assert by["likelihood"] >= by["words"] - 0.05 and abs(by["form"]) < 1
     apart = two_texts.measure(m, ("doctor and", "doctor or"), 40, classifiers=("likelihood",), stream=NoiseStream(2))
     assert apart.advantage == 1 and apart.epsilon == apart.largest_bound and apart.allowed_loss == math.inf
-    assert "There is no guarantee between them" in apart.sentence()
+    assert "There is no guarantee between the texts" in apart.sentence()
 
 
 @pytest.mark.parametrize("cls", [Generator, Latent])

@@ -89,7 +89,7 @@ class Pretend:
             self.last -= 1
         if self.lose.get(block.number):
             self.lose[block.number] -= 1
-            return [(block, WorkOutcome(lost="its worker died"))]
+            return [(block, WorkOutcome(lost="the worker died"))]
         worker = self.workers[block.number % self.n]
         return [(block, pickle.loads(pickle.dumps(worker.answer(kind, block, draws))))]
 
@@ -134,7 +134,7 @@ def test_a_block_that_is_lost_is_given_again_and_one_that_always_is_ends_the_run
     workers = Pretend(lose={0: 1, 3: blocks.TRIES - 1})
     outcome = blocks.rewrite_data(data, m, out, workers, block=4)
     assert numbers(out) == list(range(23)) and outcome["rows"] == 23 and workers.given == 6 + blocks.TRIES
-    assert (out / "log.txt").read_text().count("was lost: its worker died") == blocks.TRIES
+    assert (out / "log.txt").read_text().count("was lost: the worker died") == blocks.TRIES
     with pytest.raises(dpt.InputError, match=rf"Rows 13 to 16 were given to a worker {blocks.TRIES} times") as stop:
         blocks.rewrite_data(data, m, tmp_path / "other", Pretend(lose={3: 99}), block=4)
     assert "saw" not in str(stop.value)
@@ -303,7 +303,7 @@ def test_processes_write_what_one_does_though_one_of_them_dies(tmp_path, data, v
     out = tmp_path / "out"
     assert blocks.rewrite_data(data, m, out, lambda orders: Killed(orders, 2), keep=["id"], seed=7, block=4) == alone
     assert (out / "rows.jsonl").read_bytes() == (tmp_path / "alone" / "rows.jsonl").read_bytes()
-    assert "was lost: its worker died" in (out / "log.txt").read_text()
+    assert "was lost: the worker died" in (out / "log.txt").read_text()
     assert not multiprocessing.active_children()
     assert (dict(os.environ), signal.getsignal(signal.SIGINT)) == before
 

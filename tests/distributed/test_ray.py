@@ -88,7 +88,7 @@ def test_a_node_that_dies_in_the_middle_takes_no_row_with_it(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["rows"] == 1500 == alone["rows"] and 500 < found["killed"][0] < 1500
-    assert "was lost: its worker died" in (out / "log.txt").read_text()
+    assert "was lost: the worker died" in (out / "log.txt").read_text()
     assert (out / "rows.jsonl").read_bytes() == (tmp_path / "alone" / "rows.jsonl").read_bytes()
 
 

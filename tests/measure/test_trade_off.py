@@ -78,7 +78,7 @@ def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
     again = list(add_metrics(points(settings, (2.0,), 1, ()), ("two_texts",), lambda m: m.prepare(TEXT)))
     assert [p.measured for p in again] == [{"two_texts": p.measured["two_texts"]} for p in found]
     assert (
-        "recognises which of two texts, one word apart,"
+        "a classifier of two texts, one word apart, recognises the rewritten one"
         in advise(found, "two_texts", 0.99, "two_texts").sentence()
     )
     (row, _) = trade_off.rows(found)

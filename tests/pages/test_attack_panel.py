@@ -144,7 +144,7 @@ def test_moving_epsilon_attacks_again_and_keeps_the_curve(words):
 @pytest.mark.slow
 def test_what_has_no_posterior_says_what_to_use_instead():
     at = page("mvc")
-    assert "nearest neighbour attack" in said(at) and "attack_start_curve" in {b.key for b in at.button}
+    assert "Nearest words" in said(at) and "attack_start_curve" in {b.key for b in at.button}
     assert opened_tab(at) == "Strongest attacker", "what works is open"
     at = page("dp-mlm")
     assert "Use “Language model”, or “Contextual Bayes” for an approximation" in said(at)

@@ -43,7 +43,7 @@ TRIES = 4
 #: Blocks per worker: while it computes one, the next is in transit.
 EACH = 2
 #: The outcome of the blocks of a lost worker.
-DIED = "its worker died"
+DIED = "the worker died"
 KEY, BLOCKS = "noise.key", "blocks"
 _POLL = 0.5  # seconds between two checks for requests
 

@@ -185,7 +185,7 @@ class _Coverage(InputCoverage["ReplacingMechanism"]):
         return [kind != "word" or w.casefold() in words for w, kind in zip(document.words, document.kinds, strict=True)]
 
     def uncovered(self) -> str:
-        return "the detector finds few names, places and dates among them, and releases the others unchanged."
+        return "the detector finds few names, places and dates among them; the others are released unchanged."
 
 
 @lru_cache(maxsize=2)

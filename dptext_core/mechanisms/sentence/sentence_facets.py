@@ -118,11 +118,8 @@ class _InputCoverage(InputCoverage["DPSentence"]):
         document, slots = self.m._document_of(text), self.m.config.slots
         n, parts = len(document.sentences), []
         if long := sum(map(_is_long, self.m._read(document))):
-            parts.append(
-                f"Only the first {PIECES:,} word pieces of "
-                f"{'a sentence' if long == 1 else pluralize(long, 'sentence')} "
-                "are read. The rest is ignored."
-            )
+            which = "A sentence has" if long == 1 else f"{pluralize(long, 'sentence')} each have"
+            parts.append(f"{which} more than {PIECES:,} word pieces. The rest is ignored.")
         if slots is not None and n > slots:
             parts.append(f"The mechanism reads only {slots:,} of this text's {n:,} sentences. The rest is ignored.")
         # A text that is not encoded yet would need the encoder.

@@ -338,7 +338,7 @@ class BeliefPanel {
     this.mark = strip.stepEps(step) > eps * (1 + 1e-9) ? strip.stepEps(step - 1) : strip.stepEps(step);
     const at = strip.where(this.mark);
     mark.textContent = `at most ${share(MOST)} sure in this draw`;
-    mark.title = `Set ε = ${plain(this.mark)}. Up to this value, a reader of this draw is at most ${share(MOST)} sure. Other draws have other limits.`;
+    mark.title = `Set ε = ${plain(this.mark)}: up to this value, a reader of this draw is at most ${share(MOST)} sure. Other draws have other limits.`;
     mark.style.setProperty("--at", at);
     mark.dataset.side = at < 0.25 ? "start" : at > 0.75 ? "end" : "";
   }

@@ -178,7 +178,7 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
         "When 30% of the sampled words are unchanged, 1-Diffractor is first on SST-2, without a significant lead: "
         "accuracy 66.5% ± 1.0%. Without rewriting: 80.0%."
     )
-    assert doubt.startswith("1-Diffractor and MVC are not significantly different. 1 other is significantly worse. ")
+    assert doubt.startswith("1-Diffractor is not significantly different from MVC. 1 other is significantly worse. ")
     clear = board(
         table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2", "accuracy", at=0.3
     )
