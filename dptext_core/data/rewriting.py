@@ -60,8 +60,8 @@ def rewrite_data(
         total = so_far(folder.path, m.shares_draws)
         if m.shares_draws and 0 < total.rows < data.count:
             raise ConfigError(
-                "With these options, all rows share their draws, but this run was stopped while writing them. Choose "
-                "another folder for a new run."
+                "With these options, all rows share their draws, so a stopped run cannot be resumed. Choose another "
+                "folder for a new run."
             )
         if total.rows < data.count:
             folder.log(f"{'continues at' if total.rows else 'begins with'} row {total.rows} of {data.count}")

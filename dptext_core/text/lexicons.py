@@ -127,7 +127,7 @@ def _lines(name: str, data: bytes) -> list[str]:
             with gzip.open(io.BytesIO(data)) as file:
                 data = file.read(LARGEST + 1)
         if len(data) > LARGEST:
-            raise InputError(f"{name} has more than {LARGEST >> 20} MB of words. Split it into several files.")
+            raise InputError(f"{name} has more than {LARGEST >> 20} MB of words. Choose a shorter list.")
         return without_marks(data.decode("utf-8")).splitlines()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         # The library's message would quote the content.

@@ -165,9 +165,9 @@ def _rows(source: _Source, content: bytes, path: Path) -> list[_Row]:
                 raise InputError(f"{wanted}: row {line} has an empty text or label. Download the file again.")
             rows.append((parts, targets))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{wanted}, in UTF-8: {error}. Download the file again.") from error
+        raise InputError(f"{path} cannot be read as a table in UTF-8: {error}. Download the file again.") from error
     if not rows:
-        raise InputError(f"{wanted}, and at least one text: it has none. Download the file again.")
+        raise InputError(f"{path} contains no text. Download the file again.")
     return rows
 
 

@@ -132,8 +132,8 @@ class ManyTexts(Lesson):
                 Facts(("ε of each text", "ε together", "largest certainty allowed"), rows),
             ),
             (
-                f"Each text is protected, but together they spend {bound(total(offered[0], value))}.",
-                f"Budgets add up without a square root: together they spend {bound(total(offered[1], value))}.",
+                f"Each text is protected, but the total ε is {bound(total(offered[0], value))}.",
+                f"Budgets add up without a square root: the total ε is {bound(total(offered[1], value))}.",
                 "A larger ε for each text still respects the limit: see the table.",
             ),
         )

@@ -116,7 +116,7 @@ class Polish(Lesson):
         return Reveal(
             weaker[0] + 2 * weaker[1],
             (
-                f"Largest ratio of an output's probabilities under the two words: {odds_name(plain[2])} "
+                f"Largest ratio of an output's two probabilities: {odds_name(plain[2])} "
                 f"without a clean-up, {odds_name(singular[2])} with clean-up 1, and {odds_name(banned[2])} "
                 "with clean-up 2.",
                 f"With clean-up 2, “{OTHER}” becomes “{WORD}” with probability {percent(banned[1])}, and “{WORD}” "

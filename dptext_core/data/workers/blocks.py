@@ -262,7 +262,7 @@ def _results(
                 if lost[one.number] == TRIES:
                     raise InputError(
                         f"Rows {one.first + 1} to {one.first + len(one.rows)} were given to a worker {TRIES} times and "
-                        f"never returned; the last time {outcome.lost}. Check these rows, and run the same command "
+                        f"never returned; the last time, {outcome.lost}. Check these rows, and run the same command "
                         "again: finished rows are kept."
                     )
                 again.append(one)

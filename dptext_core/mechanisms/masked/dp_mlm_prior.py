@@ -275,7 +275,7 @@ class DPMLMPrior(MaskedWords):
     steps = (
         "{n} words are proposed from the public context",
         "Your word shifts each probability by a limited factor",
-        "A larger 1/ε = {noise} means a smaller shift",
+        "A larger 1/ε (now {noise}) shrinks the shift",
         "One word is sampled from these probabilities",
     )
     config_cls: ClassVar[type] = DPMLMPriorConfig

@@ -55,7 +55,7 @@ def point_panel(points: list[TradeOffPoint], text: str) -> None:
                 record_copies(point, text, rewrite, number_)
     st.caption(
         f"Total ε of one of them, if it were released: {bound(point.total)}. Read these rewrites, but do not release "
-        "them: choosing the best of several draws costs privacy for all of them. Explore draws a fresh one."
+        "them: choosing the best of several draws costs privacy for all of them. Explore makes a fresh one."
     )
     with st.container(horizontal=True):
         if st.button("Show side by side", icon=":material/compare_arrows:", key="trade_beside"):

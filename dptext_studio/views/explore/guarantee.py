@@ -96,7 +96,7 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
     if (draws := current_ledger().draws(run.inputs.text)) > 1:
         message = f"**This text was rewritten {draws:,} times** with fresh noise (see Ledger). "
         if g.notion != "none" and not g.seeded:
-            message += f"At this setting, one rewrite spends {bound(g.total)}, and all of them {_all_of(g, draws)}. "
+            message += f"At this setting, the total ε is {bound(g.total)} for one and {_all_of(g, draws)} for all. "
         st.markdown(message + "All slider positions share their noise: release at most one version of each draw.")
     with st.expander("The formal statement"):
         st.markdown("\n\n".join(literal(line) for line in g.lines()))
