@@ -89,7 +89,7 @@ def visit(root: Path, rounds: int) -> dict[str, list[float]]:
             if any(b.key == "play_more" for b in at.button_group):
                 name = f"view: {view}" if view else "close the view"
                 me.act(name, partial(at.button_group(key="play_more").set_value, view))
-        for panel in ("What could an attacker guess?", "Ledger", None):
+        for panel in ("Attacks", "Ledger", None):
             name = f"panel: {panel}" if panel else "close the panel"
             me.act(name, partial(at.button_group(key="play_further").set_value, panel))
         me.act("shut Look further", at.button(key="play_far_button").click)

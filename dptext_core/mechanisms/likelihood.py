@@ -198,7 +198,7 @@ def _why_none(m: Mechanism) -> str:
         return (
             f"{m.title} writes its text from a noisy vector, and many vectors give the same text. Their total "
             "probability has no formula. The noise and the distance between the vectors still limit any guess: see "
-            "“What could an attacker guess?” in Explore, or dptext_core.attacks.which_text.limit in Python."
+            "“Attacks” in Explore, or dptext_core.attacks.which_text.limit in Python."
         )
     return _no_formula(m) if "alignment" in m.can else _written_new(m)
 

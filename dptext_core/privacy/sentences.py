@@ -148,9 +148,9 @@ _NOT_PROTECTED = {
     NotProtectedKind.WORD_GROUP: "the group of each word: its {outputs} possible outputs{overlap}",
     NotProtectedKind.ALONE_IN_GROUP: "a word that is alone in its group ({share} of the vocabulary): no ε protects it",
     NotProtectedKind.REPETITIONS: "which words are repeated {where}",
-    NotProtectedKind.COMMON_WORDS: "each word that is not sensitive (the most common {share}). It is unchanged, "
-    "visibly, with probability 1 − p = {passed}. If it is sampled, its ε against a sensitive word is larger by "
-    "ln(1/p) = {cost}",
+    NotProtectedKind.COMMON_WORDS: "each non-sensitive word (the most common {share} of the vocabulary). It is visibly "
+    "unchanged with probability 1 − p = {passed}. If it is sampled, its ε against a sensitive word is ln(1/p) = {cost} "
+    "larger",
     NotProtectedKind.WORD_PIECE_LIMITS: "that at most {read} word pieces of a text are read and at most {written} are "
     "written, for every text",
     NotProtectedKind.TOKEN_LIMITS: "that at most {read} tokens of a text are read and at most {written} are written, "
@@ -245,7 +245,7 @@ def _metric(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
 
 _CROWDS = {
     "balanced": "the words with the same set of K = {size} output words",
-    "conservative": "the K = {size} words of its class",
+    "conservative": "the K = {size} words with its outputs",
     "aggressive": "the words with exactly the same K = {size} nearest words, usually only the word itself",
 }
 

@@ -37,7 +37,7 @@ _LEVELS = {
     "attack_reader": "a contextual Bayes attacker recovers {}% of the replaced words",
     "n_w": "{}% of the sampled words are unchanged",
     "attack_bayes": "the Bayes-optimal guess is right for {}% of the replaced words",
-    "attack_nearest": "{}% of the originals are among the ten nearest words of the release",
+    "attack_nearest": "{}% of originals are among the ten words nearest the released word",
     "attack_mask": "a language model recovers {}% of the replaced words",
     "attack_query": "100 answers of the mechanism reveal {}% of the replaced words",
 }

@@ -377,7 +377,7 @@ def test_predicted_success_is_simulated_success(name):
 
 def test_mechanisms_without_a_formula_say_so_and_measure():
     m = on(SPACE, "mvc", epsilon=8.0)
-    with pytest.raises(dpt.NoDistribution, match="nearest neighbour"):
+    with pytest.raises(dpt.NoDistribution, match="Nearest words"):
         attacks.posterior(m, SPACE.words[0])
     measured = attacks.expected_success(m, SPACE.words[:8], seed=3)
     assert measured.draws == 800 and measured.lower_bound and measured.interval[0] < measured.value

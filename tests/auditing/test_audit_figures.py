@@ -643,7 +643,7 @@ def test_places_that_are_drawn_together_are_told_from_those_that_are_not(n, mixe
     assert [f.key for f in fits] == [("together", 0, 1)] * found
     for fit in fits:
         r = abs(np.corrcoef(np.stack(places)[:, :2].T)[0, 1])
-        assert fit.share == pytest.approx(r) and fit.log_p == -math.inf and fit.output == "“a” and “b” together"
+        assert fit.share == pytest.approx(r) and fit.log_p == -math.inf and fit.output == "“a” and “b”"
         assert (fit.p < 1e-100) == (mixed < 1) and (mixed < 1 or fit.p > 1e-3)
     again = SimpleNamespace(**vars(text) | {"once": True, "first": {0: 0, 1: 0, 2: 2}})
     assert fit_statistics._correlation_fits(again, "a text", fit_statistics.Counts(places=places), middles) == []

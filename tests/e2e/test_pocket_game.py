@@ -66,7 +66,7 @@ def test_posteriors_and_expected_success_are_the_cores(game: Page) -> None:
         for word, posterior in posteriors:
             p = np.exp([d.get(word, -np.inf) for d in of])
             np.testing.assert_allclose(posterior, p / p.sum(), rtol=0, atol=1e-12)
-        assert expected == pytest.approx(reader_game.expected_success(RULES, line_ups[name], epsilon), abs=1e-12)
+        assert expected == pytest.approx(RULES.expected_success(line_ups[name], epsilon), abs=1e-12)
     limits = game.evaluate(
         "async (e) => { const m = await import('./reader_game.js'); return e.map((x) => m.ceiling(x, 4)); }",
         list(RULES.epsilons),
@@ -142,7 +142,7 @@ def test_scores_are_those_of_the_app(game: Page) -> None:
                 return guess == self.secret
 
         played: Any = Played(line_up, r["secret"], q)
-        long_run = reader_game.expected_success(RULES, line_up, r["epsilon"])
+        long_run = RULES.expected_success(line_up, r["epsilon"])
         expected.append(reader_game.score_round(played, long_run, reader_game.one_vote(guess, 4)))
     assert [s | {} for s in scores] == [pytest.approx(dataclasses.asdict(s), abs=1e-12) for s in expected]
     assert total == pytest.approx(dataclasses.asdict(reader_game.total(expected)), abs=1e-9)
@@ -189,7 +189,7 @@ def test_a_game_is_played_to_its_end_with_clicks_and_keys(game: Page) -> None:
     assert [float(row[0]) for row in rows] == [level.epsilon for level in levels]
     for row, level in zip(rows, levels, strict=True):
         shown = [float(x) / 100 for x in row[1:]]
-        mean = np.mean([reader_game.expected_success(RULES, x, level.epsilon) for x in RULES.line_ups])
+        mean = np.mean([RULES.expected_success(x, level.epsilon) for x in RULES.line_ups])
         assert shown == pytest.approx(
             [reader_game.ceiling(level.epsilon, 4), mean, level.players, level.deserved], abs=0.0101
         )

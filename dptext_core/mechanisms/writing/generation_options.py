@@ -47,7 +47,7 @@ def clip_option() -> Any:
         changes_distribution=True,
         choices=("tuned", "paper"),
         presets={"paper": "paper"},
-        help="Scores are clipped to this range before sampling; the guarantee is the same for both. The paper's range "
+        help="Scores are clipped to this range before sampling; the guarantee is the same. The paper's range "
              "is from the mean to four standard deviations above it; the tuned range was chosen on public text.",
         phrase="clipping range: {}",
     )

@@ -44,7 +44,7 @@ def rewrite_without_prior(run: runs.Run, result: dpt.RewriteResult, epsilon: flo
             "spent."
         )
         st.markdown(literal(plain.text))
-        with st.popover("Why this spends no ε", icon=":material/school:"):
+        with st.popover("Why priors cost no ε", icon=":material/school:"):
             st.markdown(why_it_costs_nothing(result.guarantee))
 
 

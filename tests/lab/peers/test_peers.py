@@ -305,7 +305,7 @@ def test_an_environment_without_the_packages_is_said(folder):
         compare.installed(folder, str(folder / "no-python"))
     with pytest.raises(InputError, match="Choose from MVC"):
         command.main(["--peers-python", sys.executable, "--only", "nothing"])
-    with pytest.raises(InputError, match="Choose more"):
+    with pytest.raises(InputError, match="Raise --vocabulary"):
         command.main(["--peers-python", sys.executable, "--vocabulary", "10"])
 
 
