@@ -43,13 +43,13 @@ def test_a_total_and_that_of_all_draws_stand_with_their_optimal_composition():
     three = dpt.Guarantee("pure", 0.5, "released word", "any two texts", 600, 300.0)
     shown = said(g)
     assert g.extra() in shown
-    assert f"all of them 300 (by optimal composition ε = {bound(three.optimal())} " in shown
+    assert f"for one and 300 (by optimal composition ε = {bound(three.optimal())} " in shown
 
 
 @pytest.mark.parametrize("notion", ["pure", "group"])
 def test_nothing_is_said_where_it_is_not_smaller(notion):
     shown = said(dpt.Guarantee(notion, 50.0, "word", "any two texts", 4, 200.0, group="a set" * (notion == "group")))
-    assert "all of them 600." in shown and "optimal composition" not in shown
+    assert "for one and 600 for all." in shown and "optimal composition" not in shown
 
 
 def test_the_table_of_compare_has_the_optimal_total_in_brackets():

@@ -105,8 +105,8 @@ def test_a_text_of_the_test_is_not_trained_on(folder):
         ("sentence\tmark\nfine\t1\n", "must have the columns sentence, label: its first row has sentence, mark"),
         ("sentence\tlabel\nfine\t1\nno label\n", "row 3 has 1"),
         ("sentence\tlabel\nfine\t \n", "row 2 has an empty text or label"),
-        ("sentence\tlabel\n", "it has none"),
-        ("", "it has none"),
+        ("sentence\tlabel\n", "contains no text"),
+        ("", "contains no text"),
     ],
 )
 def test_broken_files_say_where(folder, content, message):
