@@ -383,6 +383,7 @@ def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_an
     for gone in ("Use a public prior", "Compare clipping widths", "Repeatable demonstration"):
         assert not page.get_by_text(gone).first.is_visible(), gone
 
+    settled(page)  # closing “More” reruns the page, which may meet what is typed
     type_text(page, "My doctor paid.")
     page.locator(".strip .text .was", has_text="doctor").wait_for(state="attached", timeout=LONG)
     settled(page)
