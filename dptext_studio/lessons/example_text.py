@@ -34,6 +34,12 @@ WORD = "heart"
 LONGEST = 600
 
 
+def check_length(text: str) -> None:
+    """Raise InputError if a visitor's text is too long for a lesson."""
+    if len(text) > LONGEST:
+        raise InputError(f"The text has {len(text):,} characters. Shorten it to {LONGEST} or fewer.")
+
+
 class Example:
     """A text and everything that lessons compute from it. Compared by identity, and never printed with its text."""
 
@@ -50,8 +56,7 @@ class Example:
         text = " ".join(text.split())
         if not any(c.isalpha() for c in text):
             raise InputError("The text has no words. Type a sentence or two.")
-        if len(text) > LONGEST:
-            raise InputError(f"The text has {len(text):,} characters. Shorten it to {LONGEST} or fewer.")
+        check_length(text)
         return cls(text)
 
     def once(self, key: Hashable, work: Callable[[], T]) -> T:

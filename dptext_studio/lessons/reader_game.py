@@ -29,7 +29,7 @@ from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult
 
-from .example_text import LONGEST
+from .example_text import check_length
 
 FILE = Path(__file__).with_name("reader_game.json")
 #: The place of the fact in the text of a line-up.
@@ -113,8 +113,7 @@ def rules() -> Rules:
 def own_line_up(rules: Rules, text: str, word: str) -> LineUp:
     """Return a line-up from a text of the class; see :meth:`Rules.with_text`."""
     text, word = " ".join(text.split()).replace(GAP, ""), word.strip()
-    if len(text) > LONGEST:
-        raise InputError(f"The text has {len(text):,} characters. Shorten it to {LONGEST} or fewer.")
+    check_length(text)
     result = rules.mechanism.rewrite(text, seed=0)
     words = [step.original.casefold() for step in result.steps]
     if words.count(word.casefold()) != 1:

@@ -256,7 +256,7 @@ def test_nothing_overflows_on_a_phone(open_once: Callable) -> None:
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         page.wait_for_function(f"({ground} === '{bright}') === {str(scheme == 'light').lower()}", timeout=LONG)
-        # The page runs again by itself, so that figures and popovers have the new colours, too.
+        # The page then reruns, so that figures and popovers also get the new colours.
         page.wait_for_function(f"getComputedStyle(document.documentElement).colorScheme === '{scheme}'", timeout=LONG)
         settled(page)
         painted(page)
