@@ -107,6 +107,8 @@ def read(path: Path) -> Results:
         raise InputError(f"{path.name} needs exactly “about”, “gates” and “rows”. {again}")
     if not isinstance(content["about"], dict) or not set(ABOUT) <= set(content["about"]):
         raise InputError(f"{path.name}: “about” needs {', '.join(ABOUT)}. {again}")
+    if not isinstance(content["about"]["missing"], dict):
+        raise InputError(f"{path.name}: “missing” must be an object of settings and numbers of points. {again}")
     if not isinstance(content["gates"], list) or not isinstance(content["rows"], list):
         raise InputError(f"{path.name}: gates and rows must be lists. {again}")
     part: Any = None

@@ -25,8 +25,6 @@ from ..results.rows import Gate, Row, RunLine, six_digits
 from ..results.summary import Results, check_same_files
 from .grid import BASELINE, GridPoint
 
-_MISSING = " Declared and not measured yet: "
-
 
 def interval(metric: str, values: Sequence[float], errors: Sequence[float | None]) -> tuple[float, float] | None:
     """Return the 95% interval of the mean of scores per seed, with standard errors over test texts (None: unknown)."""
@@ -67,7 +65,6 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
     missing = [p for p in points if p.id not in newest]
     if missing:
         notes.append(f"Missing points of the grid: {len(missing)} of {len(declared)}.")
-        cut = _with_missing(cut, missing)
     if extra:
         notes.append(f"Excluded points outside the grid: {len(extra)}.")
     if twice:
@@ -78,7 +75,7 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
     if lost := sorted({line.data for line in ordered} - set(bases)):
         raise InputError(f"Unprotected text is missing for {', '.join(lost)}. Run the grid again with --only baseline.")
     _check_alike(ordered)
-    about = _about(ordered, bases, command, cut) | {"missing": len(missing)}
+    about = _about(ordered, bases, command, cut) | {"missing": _by_setting(missing)}
     gates = tuple(g for base in bases.values() for g in base.gates or ())
     return Results(about, gates, tuple(r for r in _rows(ordered) if _enters(r, gates))), notes
 
@@ -128,14 +125,13 @@ def join_summaries(old: Results, new: Results, declared: Sequence[GridPoint], cu
     data = new.about["data"] | old.about["data"]
     # Each file of a data set contains its unprotected text.
     rewritten = [p for p in declared if p.setting.mechanism != BASELINE or p.data not in data]
-    missing = _unmeasured(rewritten, before | after)
     about = old.about | {
         "finished": max(old.about["finished"], new.about["finished"]),
         "points": points,
         "core_minutes": round(old.about["core_minutes"] + new.about["core_minutes"], 1),
         "machine": "; ".join(dict.fromkeys([old.about["machine"], new.about["machine"]])),
-        "missing": len(missing),
-        "cut": _with_missing(cut, missing),
+        "missing": _by_setting(_unmeasured(rewritten, before | after)),
+        "cut": cut,
         "data": data,
     }
     gates = [g for g in new.gates if g.data not in known]
@@ -203,20 +199,14 @@ def _unmeasured(declared: Sequence[GridPoint], seeds: Mapping[tuple[Setting, str
     return out
 
 
-def _with_missing(cut: str, missing: Sequence[GridPoint]) -> str:
-    """Return what a grid omits, with the missing points instead of those that the text named before."""
-    cut = cut.partition(_MISSING)[0]
-    return f"{cut}{_MISSING}{_named(missing)}." if missing else cut
-
-
-def _named(points: Sequence[GridPoint]) -> str:
-    """Return a text of the numbers of points by mechanism and options."""
+def _by_setting(points: Sequence[GridPoint]) -> dict[str, int]:
+    """Return the number of points by mechanism and options."""
     count: dict[str, int] = {}
     for p in points:
         options = ", ".join(f"{k} {'+'.join(v) if isinstance(v, list) else v}" for k, v in p.named["options"].items())
         name = f"{p.mechanism} ({options})" if options else p.mechanism
         count[name] = count.get(name, 0) + 1
-    return "; ".join(f"{name}: {n} points" for name, n in count.items())
+    return count
 
 
 def _enters(row: Row, gates: Sequence[Gate]) -> bool:

@@ -13,6 +13,7 @@ from dptext_core.measure.budget import Budget
 from dptext_core.measure.ledger import Ledger
 from dptext_core.measure.trade_off import TradeOffPoint
 
+from .chosen_fact import ChosenFact
 from .comparison import ColumnOutcome, ComparisonRequest
 from .jobs import Work
 from .plot_request import PlotRequest
@@ -24,7 +25,6 @@ from .uploads import Upload
 RECENT = 3
 #: The largest number of settings in Compare.
 COLUMNS = 4
-ExploredFact = tuple[str, str, tuple[str, ...] | None]
 
 
 @dataclass(eq=False)
@@ -50,8 +50,8 @@ class Session:
     results.
 
     points: of the trade-off plot, as they arrive. plot_request: their request. chosen_in, chosen_word: the text in
-    which a word was last chosen, and that word. explored_fact: the text, fact and alternatives (None: public ones) that
-    the visitor chose on Explore; None for the default fact. compared_fact: the one that Compare took over. tours: the
+    which a word was last chosen, and that word. explored_fact: the text and the fact that the
+    visitor chose on Explore; None for the default fact. compared_fact: the one that Compare took over. tours: the
     number of requests for the tour. bring: a panel that was just opened and must be scrolled to. chosen_mechanism: the
     mechanism that a card has just chosen.
     """
@@ -93,8 +93,8 @@ class Session:
     plot_request: PlotRequest | None = None
     chosen_in: str | None = None
     chosen_word: str | None = None
-    explored_fact: ExploredFact | None = None
-    compared_fact: ExploredFact | None = None
+    explored_fact: tuple[str, ChosenFact] | None = None
+    compared_fact: tuple[str, ChosenFact] | None = None
     tours: int = 0
     bring: str = ""
     chosen_mechanism: str = ""

@@ -40,9 +40,7 @@ COLUMNS = (
 )
 KEPT = ("utility", "similarity", "speed", "other")
 HIDDEN = ("privacy", "deniability", "gain")
-SEEDED = (
-    "Each run used a seed so that measurements can be repeated. Seeded texts are not private."
-)
+SEEDED = "Each run used a seed so that measurements can be repeated. Seeded texts are not private."
 
 state = st.session_state
 
@@ -102,8 +100,10 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
     there = [m for m in there if not key.endswith(f"_{m}")]  # N_w over N_w says nothing
     if not there:
         return ""
-    symbols = {"n_w": "N_w is the probability that a word is unchanged.",
-               "s_w": "S_w is the expected number of different words in 100 draws."}
+    symbols = {
+        "n_w": "N_w is the probability that a word is unchanged.",
+        "s_w": "S_w is the expected number of different words in 100 draws.",
+    }
     help_text = " ".join(symbols[m] for m in there if m in symbols)
     return place.selectbox(label, there, format_func=metric_title, key=stay(key), help=help_text or None)
 
@@ -122,7 +122,7 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
         required=True,
         key=stay(f"bench_x_{data}_{mixed}"),
         help="What the axis shows: how often the chosen attacker succeeds, the probability that a word is unchanged "
-             "(N_w), or ε. The same ε is not the same privacy, because mechanisms have different units.",
+        "(N_w), or ε. The same ε is not the same privacy, because mechanisms have different units.",
     )
     if picked != "Same attacker":
         return {"Same N_w": "n_w", "ε": "epsilon"}[picked]
@@ -132,7 +132,7 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
         format_func=metric_title,
         key=stay(f"bench_attacker_{data}"),
         help="The default is the strongest attacker that was measured at every point. The contextual Bayes attacker is "
-             "excluded; “What is measured” describes the others.",
+        "excluded; “What is measured” describes the others.",
     )
 
 
@@ -230,9 +230,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
     )
     alt = " over ".join(map(metric_title, metrics))
     draw(st, figure, f"plane_{data}_{utility}_{privacy}", f"{alt}; the Table view has the numbers")
-    st.caption(
-        "The Pareto front compares means. Settings with overlapping intervals may not differ significantly."
-    )
+    st.caption("The Pareto front compares means. Settings with overlapping intervals may not differ significantly.")
 
 
 def card(found: results.Results, ours: list[curves.Series]) -> None:
@@ -345,6 +343,9 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
         about, sets = found.about, found.about.get("data", {})
         if about.get("cut"):
             st.markdown("**Not in the grid:** " + literal(about["cut"]))
+        if missing := about.get("missing"):
+            text = "; ".join(f"{setting}: {pluralize(n, 'point')}" for setting, n in missing.items())
+            st.markdown("**Not measured yet:** " + literal(f"{text}."))
         named = ("command", "stopwords", "version", "machine", "device", "finished", "seeds", "points", "core_minutes")
         table({"what": [k for k in named if k in about], "value": [str(about[k]) for k in named if k in about]})
         table([{"data": name, **entry} for name, entry in sets.items()])

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.privacy.numbers import percent
-from dptext_core.support.private import Private
 
 from ...components.sticky_widgets import stay
 from ...components.text import literal, named_words
+from ...server.chosen_fact import ChosenFact
 from ...server.comparison import Column, ColumnOutcome, ComparisonRequest
 from ...server.session import session
 from ..explore.text_input import origin_of
@@ -23,16 +22,6 @@ PLACE = "compare belief"
 FACT, ALTERNATIVES, MOST = "compare_fact", "compare_alternatives", 11
 
 state = st.session_state
-
-
-@dataclass(frozen=True)
-class ChosenFact(Private):
-    """The fact that the reader guesses. word: empty for the rarest content word. alternatives: None for public ones."""
-
-    word: str
-    alternatives: tuple[str, ...] | None
-
-    _shown: ClassVar[tuple[str, ...]] = ()
 
 
 def follow_explore() -> None:
@@ -47,8 +36,8 @@ def default_fact(text: str) -> ChosenFact:
     """Return the fact that was chosen on Explore for this text, or its first one there; empty if there is none."""
     explored, origin = session().explored_fact, origin_of(text)
     if explored is not None and explored[0] == text:
-        return ChosenFact(*explored[1:])
-    return ChosenFact(origin.sensitive if origin else "", None)
+        return explored[1]
+    return ChosenFact(origin.sensitive if origin else "")
 
 
 def fact_controls(text: str, beside: bool = True) -> None:
@@ -142,6 +131,4 @@ def fact_note(beliefs: Mapping[int, dpt.Belief | str] | None) -> None:
 def about(words: Sequence[str]) -> str:
     """Return a sentence about the alternatives that a reader considers, the original first."""
     first, *others = (f"“{w}”" for w in words)
-    return (
-        f"a reader knows the mechanism and every other word, and guesses among {first} and {', '.join(others)}."
-    )
+    return f"a reader knows the mechanism and every other word, and guesses among {first} and {', '.join(others)}."

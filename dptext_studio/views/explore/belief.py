@@ -16,6 +16,7 @@ from ... import precomputed
 from ...components.text import named_words
 from ...figures.belief_view import BeliefView, belief_curve, belief_view, points
 from ...server import runs, sessions
+from ...server.chosen_fact import ChosenFact
 from ...server.session import session
 from . import meaning
 
@@ -24,16 +25,6 @@ PLACE = "belief"
 MOST = 7
 #: The number of questions that a session keeps, each with the passes of one fact.
 HELD = 3
-
-
-@dataclass(frozen=True)
-class Fact(Private):
-    """A fact of a text, with the alternatives that the visitor entered; None: those of the public lists."""
-
-    word: str
-    others: tuple[str, ...] | None
-
-    _shown: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +82,7 @@ def follow() -> None:
     session().at(PLACE).follow()
 
 
-def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> None:
+def start(run: runs.Run, key: tuple[ChosenFact, Any], result: dpt.RewriteResult) -> None:
     """Start the computation, and replace one for another word."""
     mine, (fact, _) = session(), key
     live = run.payload["live"] and not run.spread
@@ -101,8 +92,8 @@ def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> No
     def work(task: dpt.Task) -> Answer:
         text = run.inputs.text if run.bundled else run.prepared  # bundled scores are rounded, others are not
 
-        make = partial(dpt.BeliefQuestion.make, run.mechanism, text, fact.word, fact.others)
-        if public is not None and fact == Fact(run.secret, None):
+        make = partial(dpt.BeliefQuestion.make, run.mechanism, text, fact.word, fact.alternatives)
+        if public is not None and fact == ChosenFact(run.secret):
             # One for all visitors of this example. Without a task it does not give way, so none is made twice.
             question = cache_with(public, "belief", make)
         else:
@@ -117,7 +108,7 @@ def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> No
     mine.at(PLACE).start((run, key), work, "Computing the reader's certainty", after, last=True)
 
 
-def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
+def _result_of(run: runs.Run, key: tuple[ChosenFact, Any]) -> Answer | None:
     """Store the result of a finished task with its run."""
     mine = session()
     place = mine.at(PLACE)
@@ -138,7 +129,7 @@ def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
     return answer
 
 
-def _fact(run: runs.Run, token: int | None, view: Mapping[str, Any]) -> Fact | None:
+def _fact(run: runs.Run, token: int | None, view: Mapping[str, Any]) -> ChosenFact | None:
     """Return the word of the chosen token.
 
     If tokens do not correspond to words, return the word that the visitor entered, or the one that reveals the fact of
@@ -153,21 +144,21 @@ def _fact(run: runs.Run, token: int | None, view: Mapping[str, Any]) -> Fact | N
     if not word:
         return None
     named = view.get("others", {}).get(word)
-    others = None if named is None else named_words(named, MOST)[0]
-    return Fact(word, others)
+    alternatives = None if named is None else named_words(named, MOST)[0]
+    return ChosenFact(word, alternatives)
 
 
-def _share(run: runs.Run, fact: Fact | None, view: Mapping[str, Any]) -> None:
+def _share(run: runs.Run, fact: ChosenFact | None, view: Mapping[str, Any]) -> None:
     """Store the chosen fact for Compare. Keep that of the same text until the browser reports a choice."""
     mine, text = session(), run.inputs.text
     before = mine.explored_fact
     if before is not None and before[0] == text and not (view and fact):
         return
-    is_default = fact is None or fact == Fact(run.secret, None)
-    mine.explored_fact = None if fact is None or is_default else (text, fact.word, fact.others)
+    is_default = fact is None or fact == ChosenFact(run.secret)
+    mine.explored_fact = None if fact is None or is_default else (text, fact)
 
 
-def _tokens(run: runs.Run, fact: Fact) -> list[int]:
+def _tokens(run: runs.Run, fact: ChosenFact) -> list[int]:
     if "alignment" not in run.result.can:
         return []
     return [k for k, u in enumerate(run.result.units) if u.original.casefold() == fact.word.casefold()]

@@ -86,7 +86,7 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
     }
     kept = [r for r in joined.rows if r.options.get("oov") == "keep" and r.metric == "n_w"]
     assert len(kept) == 3 and len([r for r in joined.rows if r.metric == "n_w"]) == 6
-    assert "--unknown-words keep" in joined.about["cut"] and joined.about["missing"] == 0
+    assert "--unknown-words keep" in joined.about["cut"] and joined.about["missing"] == {}
     capsys.readouterr()
     for module in (equal_privacy_rows, equal_privacy):
         monkeypatch.setattr(module, "bundled", lambda what: found if what == "equal" else None)

@@ -146,7 +146,7 @@ def made_up(measured=MEASURED) -> dict:
         "finished": "2025-01-01",
         "seeds": [1, 2, 3],
         "points": 100,
-        "missing": 0,
+        "missing": {},
         "core_minutes": 80.0,
         "cut": "Long texts.",
         "data": sets,

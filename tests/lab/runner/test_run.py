@@ -368,6 +368,7 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
         (lambda x: x["rows"][0].update(value=None), "value must be a finite number"),
         (lambda x: x["rows"][0].update(low=0.99, high=0.999), "outside its interval"),
         (lambda x: x["about"].pop("cut"), "“about” needs command"),
+        (lambda x: x["about"].update(missing=0), "“missing” must be an object"),
         (lambda x: x.update(more=1), "needs exactly"),
         (lambda x: x.update(rows=None), "must be lists"),
         (lambda x: x["rows"][0].update(mechanism=7), "mechanism must be a string"),
@@ -394,7 +395,7 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     plain, before = ([r for r in found.rows if r.mechanism == BASE.mechanism] for found in (both, old))
     assert plain == before, "unprotected text is not counted twice"
     assert {r.mechanism for r in both.rows} == {r.mechanism for r in (*old.rows, *new.rows)}
-    assert (both.about["points"], both.about["missing"], both.about["cut"]) == (len(declared), 0, "new cut")
+    assert (both.about["points"], both.about["missing"], both.about["cut"]) == (len(declared), {}, "new cut")
     paths = [tmp_path / name for name in ("old.json", "lines.jsonl", "both.json")]
     results.write(old, paths[0])
     newer, _ = merging.merge([base, *(line(p, cosine=0.7) for p in mvc)], [BASE, *mvc], "c", "cut")
@@ -419,12 +420,15 @@ def test_a_joined_summary_names_the_points_that_it_lacks():
     old, _ = merging.merge([base, line(TEM[0], cosine=0.5)], [BASE, TEM[0]], "c", "cut")
     new, _ = merging.merge([base, *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "c", "cut")
     both = merging.join_summaries(old, new, [BASE, *TEM, *mvc, *lacking], "new cut")
-    assert (both.about["points"], both.about["missing"]) == (2 + len(mvc), 4)
-    assert both.about["cut"] == "new cut Declared and not measured yet: tem (oov keep): 4 points."
+    assert (both.about["points"], both.about["missing"], both.about["cut"]) == (
+        2 + len(mvc),
+        {"tem (oov keep)": 4},
+        "new cut",
+    )
     # Points that are measured now, or that the grid no longer declares, are not named.
     rest, _ = merging.merge([base, *(line(p, cosine=0.7) for p in TEM)], [BASE, *TEM], "c", "cut")
     ends = merging.join_summaries(both, rest, [BASE, *TEM], both.about["cut"])
-    assert (ends.about["missing"], ends.about["cut"]) == (0, "new cut")
+    assert (ends.about["missing"], ends.about["cut"]) == ({}, "new cut")
 
 
 def test_what_is_left_is_told_from_what_was_estimated_and_then_from_what_it_took():
