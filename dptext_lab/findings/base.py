@@ -58,7 +58,8 @@ class Claim:
     """A claim and its test, written before the results; ``look`` tests it on rows.
 
     quote: the paper's words. place: where the paper has them. turns: what would change the verdict. itself: where the
-    paper contradicts itself, with both places.
+    paper contradicts itself, with both places. is_significance_tested: whether differences must be significant; closed
+    forms, speeds, memory and single runs have no test.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Claim:
     turns: str
     itself: str | Callable[[], str]
     look: Callable[[Runs], ClaimOutcome]
+    is_significance_tested: bool = True
 
     @property
     def source(self) -> str:
@@ -134,7 +136,18 @@ def claim(itself: Callable[[], str] | None = None) -> Callable[[Callable[[Runs],
         test = Test(**{part.name: written[part.name] for part in fields(Test)})
         parts = {key: written.get(key, "") for key in ("paper", "place", "quote", "turns")}
         counted = itself or written.get("itself", "")
-        REGISTERED.append(Claim(compute.__name__, written["says"], **parts, test=test, itself=counted, look=look))
+        tested = written.get("significance", "") != "none"
+        REGISTERED.append(
+            Claim(
+                compute.__name__,
+                written["says"],
+                **parts,
+                test=test,
+                itself=counted,
+                look=look,
+                is_significance_tested=tested,
+            )
+        )
         return REGISTERED[-1]
 
     return register

@@ -6,10 +6,12 @@ import math
 from itertools import pairwise
 
 from ..results import mappings, queries
+from ..results.conditions import POLICY
 from ..results.differences import LEAST, Difference, full_options, half, value_text
 from ..results.rows import Row
+from .at_certainty import at_no_greater_certainty
 from .base import ClaimOutcome, claim
-from .evidence import CONTRADICTED, NOT_COMPARABLE, REPLICATED, ClaimEvidence, conjunction
+from .evidence import CONTRADICTED, NOT_COMPARABLE, REPLICATED, ClaimEvidence, conjunction, shared_verdict
 from .runs import Runs, bundled_runs, paper_values, trend
 
 PAPER = "CusText"
@@ -240,31 +242,43 @@ def _santext_contradicts() -> str:
     )
 
 
-@claim(itself=_santext_contradicts)
-def custext_against_santext(runs: Runs) -> ClaimOutcome:
-    equal = bundled_runs("equal")
-    tally = ClaimEvidence()
-    cosine: list[str] = []
-    variety: list[str] = []
+def _beside_santext(equal: Runs) -> list[tuple[Row, Row]]:
+    """Return the accuracy rows of CusText and of SanText at the same N_w."""
+    found = []
     for n_w in (0.1, 0.3, 0.5):
         there = {r.mechanism: r for r in equal.near_n_w("sst2", "accuracy", n_w, 0.02)}
-        if NAME not in there or "santext" not in there:
-            continue
-        a, b = there[NAME], there["santext"]
+        if NAME in there and "santext" in there:
+            found.append((there[NAME], there["santext"]))
+    return found
+
+
+@claim(itself=_santext_contradicts)
+def custext_against_santext(runs: Runs) -> ClaimOutcome:
+    equal, tally = bundled_runs("equal"), ClaimEvidence()
+    cosine: list[str] = []
+    variety: list[str] = []
+    for a, b in _beside_santext(equal):
+        n_w = equal.at_same_point(a, "n_w")
         tally.pair(equal, a, b)
         for metric, sentences in (("cosine", cosine), ("s_w", variety)):
             x, y = equal.at_same_point(a, metric), equal.at_same_point(b, metric)
-            if x is not None and y is not None:
-                sentences.append(f"N_w {n_w:g}: {value_text(x)} and {value_text(y)}")
+            if n_w is not None and x is not None and y is not None:
+                sentences.append(f"N_w {n_w.value:.1f}: {value_text(x)} and {value_text(y)}")
+    replaced, others = ClaimEvidence(), bundled_runs("equal", POLICY)
+    for a, b in _beside_santext(others):
+        replaced.pair(others, a, b)
+    certain, example = at_no_greater_certainty(NAME, "santext")
     return ClaimOutcome(
-        tally.verdict,
-        tally.effect,
+        shared_verdict(tally, replaced, certain),
+        f"unknown words kept {tally.effect}; replaced {replaced.effect}; cosine for the reader {certain.effect}",
         (
-            tally.sentence("Accuracy on SST-2 at the same N_w, CusText minus SanText"),
+            tally.sentence("Accuracy on SST-2 at the same N_w, unknown words kept, CusText minus SanText"),
+            replaced.sentence("The same with unknown words replaced"),
+            certain.sentence("Cosine where an optimal reader is no more certain with SanText") + f" {example}".rstrip(),
             f"Cosine at the same N_w, CusText and SanText: {'; '.join(cosine)}.",
             f"Different words in 100 draws (S_w): {'; '.join(variety)}.",
         ),
-        rows=tuple(tally.rows),
+        rows=(*tally.rows, *replaced.rows, *certain.rows),
     )
 
 

@@ -8,15 +8,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..results import memory, speeds
+from ..results.conditions import POLICY
 from ..results.curves import title
 from ..results.differences import Difference, full_options, half, value_text
 from ..results.equal_privacy import VOCABULARY
 from ..results.papers import paper_rows
 from ..results.rows import Row
+from .at_certainty import at_no_greater_certainty
 from .base import METRIC_DP, TITLES, ClaimOutcome, claim
 from .diffractor import GEOMETRIC, NAME, PAPER, SANTEXT_UP_TO, TEM, single_list_runs
 from .dp_mlm import GUESS
-from .evidence import CONTRADICTED, MISSING, REPLICATED, ClaimEvidence, conjunction
+from .evidence import CONTRADICTED, MISSING, REPLICATED, ClaimEvidence, conjunction, shared_verdict
 from .runs import Runs, bundled_runs, paper_values, share_lost, title_with_noise
 
 
@@ -74,29 +76,42 @@ def _tem_row(rows: Sequence[Row]) -> Row | None:
     return next((r for r in rows if r.mechanism == "tem"), next(equal, None))
 
 
+def _beside_tem(equal: Runs) -> list[tuple[float, Row, Row]]:
+    """Return the N_w and the accuracy rows of 1-Diffractor and of TEM at the same N_w."""
+    found = []
+    for n_w in (0.1, 0.3, 0.5):
+        there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
+        if (tem := _tem_row(there)) is not None:
+            found += [(n_w, row, tem) for row in there if row.mechanism == NAME]
+    return found
+
+
 @claim(itself=_tem_contradicts)
 def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
     equal, tally, cosine = bundled_runs("equal"), ClaimEvidence(), ClaimEvidence()
     variety: list[str] = []
-    for n_w in (0.1, 0.3, 0.5):
-        there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
-        tem = _tem_row(there)
-        for row in there:
-            if tem is not None and row.mechanism == NAME:
-                tally.pair(equal, row, tem)
-                cosine.pair(equal, equal.at_same_point(row, "cosine"), equal.at_same_point(tem, "cosine"))
-                x, y = equal.at_same_point(row, "s_w"), equal.at_same_point(tem, "s_w")
-                if x is not None and y is not None:
-                    variety.append(f"N_w {n_w:g}, {full_options(row)['noise']}: {x.value:.0f} and {y.value:.0f}")
+    for n_w, row, tem in _beside_tem(equal):
+        tally.pair(equal, row, tem)
+        cosine.pair(equal, equal.at_same_point(row, "cosine"), equal.at_same_point(tem, "cosine"))
+        x, y = equal.at_same_point(row, "s_w"), equal.at_same_point(tem, "s_w")
+        if x is not None and y is not None:
+            variety.append(f"N_w {n_w:g}, {full_options(row)['noise']}: {x.value:.0f} and {y.value:.0f}")
+    replaced, others = ClaimEvidence(), bundled_runs("equal", POLICY)
+    for _, row, tem in _beside_tem(others):
+        replaced.pair(others, row, tem)
+    certain, example = at_no_greater_certainty(NAME, "santext")
     return ClaimOutcome(
-        tally.verdict,
-        tally.effect,
+        shared_verdict(tally, replaced, certain),
+        f"unknown words kept {tally.effect}; replaced {replaced.effect}; cosine for the reader {certain.effect}",
         (
-            tally.sentence("Accuracy on SST-2 at the same N_w, 1-Diffractor minus TEM"),
+            tally.sentence("Accuracy on SST-2 at the same N_w, unknown words kept, 1-Diffractor minus TEM"),
+            replaced.sentence("The same with unknown words replaced"),
+            certain.sentence("Cosine where an optimal reader is no more certain with TEM (SanText's distribution there)")
+            + f" {example}".rstrip(),
             cosine.sentence("Cosine at the same N_w (the encoder is also the classifier's input and the word space)"),
             f"Different words in 100 draws at the same N_w (S_w), 1-Diffractor and TEM: {'; '.join(variety)}.",
         ),
-        rows=tuple(tally.rows),
+        rows=(*tally.rows, *replaced.rows, *certain.rows),
     )
 
 
@@ -231,15 +246,26 @@ def speed(runs: Runs) -> ClaimOutcome | None:
     others = [name for name in rates if name != first]
     if first not in rates or not others:
         return None
-    faster = [rates[first].value / rates[name].value for name in others]
+    own, rest = (
+        [rates[first].value / rates[name].value for name in others if (rates[name].mechanism == NAME) == is_own]
+        for is_own in (True, False)
+    )
+    faster = [*own, *rest]
+    parts = [
+        f"{min(ratios):.1f} to {max(ratios):.1f} times as fast as {whom}"
+        if len(ratios) > 1
+        else f"{ratios[0]:.1f} times as fast as {whom}"
+        for ratios, whom in ((rest, "the other mechanisms"), (own, "TEM noise"))
+        if ratios
+    ]
     return ClaimOutcome(
         REPLICATED if min(faster) > 2 else CONTRADICTED,
-        f"{min(faster):.1f} to {max(faster):.1f} times as fast",
+        "; ".join(parts),
         (
             "Tokens per CPU second end to end, after warm-up, median of alternating rounds: "
             + ", ".join(f"{name} {row.value:,.0f}" for name, row in rates.items())
             + ".",
-            f"The geometric noise is {min(faster):.1f} to {max(faster):.1f} times as fast as the others.",
+            f"The geometric noise is {' and '.join(parts)}.",
             "Measured by: python -m dptext_core bench words --out FILE.",
         ),
         rows=tuple(rates.values()),

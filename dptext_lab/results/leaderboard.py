@@ -203,8 +203,8 @@ def board(
 
     stop_words: only settings that keep them, or only others (None: all).
 
-    every: all settings. By default, each mechanism has its measured settings, or else the interpolated one with the
-    most points.
+    every: all settings. Otherwise each mechanism has its default options, or else its measured settings, or else the
+    interpolated one with the most points.
 
     unknown_words: only settings with this policy for unknown words, "random" or "keep". The default is "random" if
     there are such rows, else the most frequent policy.
@@ -225,7 +225,7 @@ def board(
     if not every:
         placed = _one_each(placed, lines)
         # A single setting with default options needs only the mechanism's name.
-        unlike = {x.score.setting.key() for x in placed if x.between and not _has_default_options(x.score)}
+        unlike = {x.score.setting.key() for x in placed if not _has_default_options(x.score)}
         names = labels([x.score for x in placed]) | {key: names[key] for key in unlike}
         ranked = {x.score.mechanism for x in placed}
         others = dict.fromkeys(pairs[0][1].mechanism for pairs in lines.values())
@@ -334,22 +334,20 @@ def _entry(
 
 
 def _one_each(placed: Sequence[LevelPoint], lines: Mapping[str, Sequence[object]]) -> list[LevelPoint]:
-    """Return the settings of each mechanism that are measured at the level, else the interpolated one with most
-    points."""
-    measured = {x.score.mechanism for x in placed if not x.between}
-    most: dict[str, Row] = {}
+    """Return one setting of each mechanism: default options if they have this level, else the measured ones, else the
+    interpolated one with most points."""
+    by_mechanism: dict[str, list[LevelPoint]] = {}
     for x in placed:
-        chosen = most.setdefault(x.score.mechanism, x.score)
-        if _points(lines, x.score) > _points(lines, chosen):
-            most[x.score.mechanism] = x.score
-    return [
-        x for x in placed if not x.between or (x.score.mechanism not in measured and x.score is most[x.score.mechanism])
-    ]
-
-
-def _points(lines: Mapping[str, Sequence[object]], row: Row) -> tuple[int, bool]:
-    """Return the key that selects one setting of a mechanism: its number of points, then default options."""
-    return len(lines[row.setting.key()]), _has_default_options(row)
+        by_mechanism.setdefault(x.score.mechanism, []).append(x)
+    chosen: list[LevelPoint] = []
+    for points in by_mechanism.values():
+        if default := [x for x in points if _has_default_options(x.score)]:
+            chosen += default
+        elif measured := [x for x in points if not x.between]:
+            chosen += measured
+        else:
+            chosen.append(max(points, key=lambda x: len(lines[x.score.setting.key()])))
+    return chosen
 
 
 def _has_default_options(row: Row) -> bool:

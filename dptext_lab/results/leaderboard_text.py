@@ -159,6 +159,12 @@ def agreement(rows: Rows, ranking: Board) -> str:
     return f"{same} of {len(others)} other utility metrics {'ranks' if same == 1 else 'rank'} it first too."
 
 
+def seeds_text(ranking: Board) -> str:
+    """Return a sentence on how many settings have one seed, or ""."""
+    once = sum(e.seeds == 1 for e in ranking.entries)
+    return f"{once} of {len(ranking.entries)} settings have one seed." if once > 1 else ""
+
+
 def first_by_judge(rows: Rows, ranking: Board) -> str:
     """Return a sentence on which setting each other judge ranks first, or ""."""
     named: dict[str, list[str]] = {}

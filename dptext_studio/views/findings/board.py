@@ -32,7 +32,8 @@ def question(rows: leaderboard.Rows) -> None:
     ranking = leaderboard.board(rows, data, judge, privacy, at, stop_words, every)
     with place:
         sentence, doubt = leaderboard_text.answer(ranking, data_titles.in_sentence(data))
-        answer(sentence, " ".join(filter(None, (doubt, leaderboard_text.agreement(rows, ranking)))))
+        notes = (leaderboard_text.agreement(rows, ranking), leaderboard_text.seeds_text(ranking))
+        answer(sentence, " ".join(filter(None, (doubt, *notes))))
         if ranking.entries:
             figure = figures.leaderboard(ranking, dark=dark())
             chart(figure, key="found_board", alt=f"{sentence} “Rows” has all numbers.")

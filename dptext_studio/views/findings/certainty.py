@@ -20,6 +20,8 @@ from ...figures.metric_titles import metric_title
 from .conclusions import answer
 
 MEANING = "cosine"
+#: Levels of certainty at which the first mechanism is named.
+LEVELS = (0.3, 0.4, 0.5, 0.6, 0.7)
 
 
 def certainty_question() -> None:
@@ -36,7 +38,9 @@ def certainty_question() -> None:
     others = [board for board in others if board.entries]
     with place:
         sentence, doubt = leaderboard_text.answer(ranking, data_titles.in_sentence(data))
-        answer(sentence, f"{doubt} {_agreement(ranking, others)}".strip())
+        levels = [leaderboard.board(rows, data, judge, belief.METRIC, x, None) for x in LEVELS if x != at]
+        notes = (_agreement(ranking, others), _at_other_levels(ranking, levels), leaderboard_text.agreement(rows, ranking))
+        answer(sentence, " ".join(filter(None, (doubt, *notes))))
         if ranking.entries:
             figure = figures.leaderboard(ranking, dark=dark())
             chart(figure, key="certainty_board", alt=f"{sentence} “Rows” has all numbers.")
@@ -59,6 +63,16 @@ def _agreement(ranking: leaderboard.Board, others: Sequence[leaderboard.Board]) 
         return "It is also first on the other data sets."
     named = (f"{o.first.label} is first on {data_titles.in_sentence(o.data)}" for o in apart if o.first is not None)
     return f"{', and '.join(named)}."
+
+
+def _at_other_levels(ranking: leaderboard.Board, levels: Sequence[leaderboard.Board]) -> str:
+    """Return a sentence on the levels at which another mechanism is first, or ""."""
+    firsts: dict[str, list[str]] = {}
+    for board in levels:
+        if board.first is not None and ranking.first is not None and board.first.mechanism != ranking.first.mechanism:
+            firsts.setdefault(board.first.label, []).append(f"{board.at:.0%}")
+    named = [f"{label} is first at {' and '.join(at)}" for label, at in firsts.items()]
+    return f"The order depends on the level: {', and '.join(named)}." if named else ""
 
 
 def _all_rows(boards: Sequence[leaderboard.Board]) -> None:

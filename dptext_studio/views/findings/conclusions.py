@@ -51,15 +51,21 @@ def answer(sentence: str, sure: str) -> None:
 
 
 def authors_sentence(rows: Sequence[authors.AuthorsRow]) -> str:
-    """Return how much many texts of an author reveal about who wrote them."""
+    """Return how much many texts of an author reveal about who wrote them, with the smallest and the largest share."""
     top = [r for r in authors.strongest(rows) if r.epsilon]
     least, most = min(r.texts for r in top), max(r.texts for r in top)
     one, many = ([r for r in top if r.texts == n] for n in (least, most))
-    first = max(many, key=lambda r: r.success)
+    lowest, highest = (pick(many, key=lambda r: r.success) for pick in (min, max))
+    low, high = (pick(r.success for r in one) for pick in (min, max))
     return (
-        f"With one rewritten text, an attacker recognises the author up to {max(r.success for r in one):.0%} of the "
-        f"time, and with {most} texts up to {first.success:.0%} ({first.system})."
+        f"With {most} rewritten texts, an attacker recognises the author {lowest.success:.0%} "
+        f"({_system_at_epsilon(lowest)}) to {highest.success:.0%} ({_system_at_epsilon(highest)}) of the time. With one "
+        f"text, it is {low:.0%} to {high:.0%}."
     )
+
+
+def _system_at_epsilon(row: authors.AuthorsRow) -> str:
+    return row.system if "ε" in row.system else f"{row.system}, ε = {row.epsilon:g}"
 
 
 def many_texts() -> None:
@@ -112,6 +118,7 @@ def papers_claims(findings: Sequence[ClaimFinding]) -> None:
     """Show how many claims of papers have each verdict."""
     of_papers = [f for f in findings if f.of.paper != OURS]
     counts = {v: sum(f.verdict == v for f in of_papers) for v in (*VERDICTS, MISSING)}
+    untested = sum(not f.of.is_significance_tested for f in of_papers)
     missing = f" {counts[MISSING]} were not measured." if counts[MISSING] else ""
     conclusion(
         "claims",
@@ -119,8 +126,9 @@ def papers_claims(findings: Sequence[ClaimFinding]) -> None:
         f"Of {len(of_papers)} claims in papers, our runs replicate {counts[REPLICATED]} and contradict "
         f"{counts[CONTRADICTED]}. {counts[INCONCLUSIVE]} are inconclusive and {counts[NOT_COMPARABLE]} not comparable."
         + missing,
-        "Differences count if they are significant (Holm, 5%) and large enough to matter. Our models and data differ "
-        "from the papers', so a verdict is about the direction of an effect.",
+        "Differences count if they are significant (5%, Holm's correction within a claim) and large enough to matter. "
+        f"{untested} claims, about speed, memory, closed forms or single runs, have no significance test. Our models and "
+        "data differ from the papers', so a verdict is about the direction of an effect.",
         figures.verdicts({v: n for v, n in counts.items() if n or v != MISSING}, dark=dark()),
         [{"claim": f.of.claim, "paper": f.of.paper, "verdict": f.verdict, "effect": f.effect} for f in of_papers],
     )

@@ -66,5 +66,6 @@ def test_the_strongest_attacker_stands_in_the_table_the_figure_and_the_sentence(
     drawn = figures.authors(rows)["data"]
     line = next(t for t in drawn if t.get("name") == "CusText" and len(t["x"]) == 2)
     assert list(line["x"]) == [1.0, 5.0] and list(line["y"]) == [top["CusText", n].success for n in (1, 5)]
-    one, five = (f"up to {top['CusText', n].success:.0%}" for n in (1, 5))
-    assert f"{one} of the time, and with 5 texts {five} (CusText)." in authors_sentence(rows)
+    one, five = (f"{top['CusText', n].success:.0%}" for n in (1, 5))
+    sentence = authors_sentence(rows)
+    assert f"{five} (CusText, ε = 2)" in sentence and f"{one} to {one}" in sentence
