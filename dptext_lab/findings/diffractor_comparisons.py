@@ -106,8 +106,8 @@ def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
         (
             tally.sentence("Accuracy on SST-2 at the same N_w, unknown words kept, 1-Diffractor minus TEM"),
             replaced.sentence("The same with unknown words replaced"),
-            certain.sentence("Cosine where an optimal reader is no more certain with TEM (SanText's distribution there)")
-            + f" {example}".rstrip(),
+            certain.sentence("Cosine where an optimal reader is no more certain with TEM") + f" {example}".rstrip(),
+            "TEM has SanText's distribution at these ε.",
             cosine.sentence("Cosine at the same N_w (the encoder is also the classifier's input and the word space)"),
             f"Different words in 100 draws at the same N_w (S_w), 1-Diffractor and TEM: {'; '.join(variety)}.",
         ),

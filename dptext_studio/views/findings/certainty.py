@@ -39,8 +39,9 @@ def certainty_question() -> None:
     with place:
         sentence, doubt = leaderboard_text.answer(ranking, data_titles.in_sentence(data))
         levels = [leaderboard.board(rows, data, judge, belief.METRIC, x, None) for x in LEVELS if x != at]
-        notes = (_agreement(ranking, others), _at_other_levels(ranking, levels), leaderboard_text.agreement(rows, ranking))
-        answer(sentence, " ".join(filter(None, (doubt, *notes))))
+        notes = _agreement(ranking, others), _at_other_levels(ranking, levels)
+        judges = leaderboard_text.agreement(rows, ranking)
+        answer(sentence, " ".join(filter(None, (doubt, *notes, judges))))
         if ranking.entries:
             figure = figures.leaderboard(ranking, dark=dark())
             chart(figure, key="certainty_board", alt=f"{sentence} “Rows” has all numbers.")

@@ -59,8 +59,8 @@ def authors_sentence(rows: Sequence[authors.AuthorsRow]) -> str:
     low, high = (pick(r.success for r in one) for pick in (min, max))
     return (
         f"With {most} rewritten texts, an attacker recognises the author {lowest.success:.0%} "
-        f"({_system_at_epsilon(lowest)}) to {highest.success:.0%} ({_system_at_epsilon(highest)}) of the time. With one "
-        f"text, it is {low:.0%} to {high:.0%}."
+        f"({_system_at_epsilon(lowest)}) to {highest.success:.0%} ({_system_at_epsilon(highest)}) of the time. With "
+        f"one text, it is {low:.0%} to {high:.0%}."
     )
 
 
@@ -127,8 +127,8 @@ def papers_claims(findings: Sequence[ClaimFinding]) -> None:
         f"{counts[CONTRADICTED]}. {counts[INCONCLUSIVE]} are inconclusive and {counts[NOT_COMPARABLE]} not comparable."
         + missing,
         "Differences count if they are significant (5%, Holm's correction within a claim) and large enough to matter. "
-        f"{untested} claims, about speed, memory, closed forms or single runs, have no significance test. Our models and "
-        "data differ from the papers', so a verdict is about the direction of an effect.",
+        f"{untested} claims, about speed, memory, closed forms or single runs, have no significance test. Our models "
+        "and data differ from the papers', so a verdict is about the direction of an effect.",
         figures.verdicts({v: n for v, n in counts.items() if n or v != MISSING}, dark=dark()),
         [{"claim": f.of.claim, "paper": f.of.paper, "verdict": f.verdict, "effect": f.effect} for f in of_papers],
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from lab.findings.test_findings import belief_row, equal
 
 from dptext_lab import findings as f
 from dptext_lab.findings import custext
 from dptext_lab.findings.at_certainty import at_no_greater_certainty
 from dptext_lab.results import belief
-from lab.findings.test_findings import belief_row, equal
 
 
 @pytest.fixture
