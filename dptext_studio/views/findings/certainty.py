@@ -72,8 +72,10 @@ def _at_other_levels(ranking: leaderboard.Board, levels: Sequence[leaderboard.Bo
     for board in levels:
         if board.first is not None and ranking.first is not None and board.first.mechanism != ranking.first.mechanism:
             firsts.setdefault(board.first.label, []).append(f"{board.at:.0%}")
-    named = [f"{label} is first at {' and '.join(at)}" for label, at in firsts.items()]
-    return f"The order depends on the level: {', and '.join(named)}." if named else ""
+    if not firsts:
+        return ""
+    named = [f"at {' and '.join(at)} {label}" for label, at in firsts.items()]
+    return f"Another mechanism is first at other levels: {', '.join(named)}."
 
 
 def _all_rows(boards: Sequence[leaderboard.Board]) -> None:
