@@ -46,7 +46,8 @@ def of_reader(reader_rows: Iterable[reader.ReaderRow] | None = None) -> Results:
         rows.append(
             Row(setting, f.data, "deniability", "attack_reader", six_digits(f.reader), None, None, f.words, 1, "")
         )
-    return Results({}, (), tuple(rows))
+    version = reader.MEASUREMENT.whole().get("about", {}).get("version") if reader_rows is None else None
+    return Results({} if version is None else {"version": version}, (), tuple(rows))
 
 
 @lru_cache(maxsize=8)

@@ -105,7 +105,8 @@ class Board:
 
 
 class Rows:
-    """The rows of several summaries by data set and metric. The first row of a setting and metric counts.
+    """The rows of several summaries by data set and metric. Of a setting and metric, the first row with the most
+    frequent conditions counts, or else the first.
 
     Omitted options are filled in, so a setting has one name. Of unprotected text, the last row with the most seeds
     counts, which is also the one on the Benchmarks page."""
@@ -114,6 +115,7 @@ class Rows:
         self.whole: dict[tuple[str, str], Row] = {}
         self._rows: dict[tuple[str, str], dict[Setting, Row]] = {}
         self._conditions: dict[tuple[str, str, Setting], Conditions] = {}
+        found: dict[tuple[str, str], dict[Setting, list[tuple[Row, Conditions]]]] = {}
         for one in results:
             for row in () if one is None else one.rows:
                 at = row.data, row.metric
@@ -122,8 +124,14 @@ class Rows:
                         self.whole[at] = row
                 else:
                     full = replace(row, setting=replace(row.setting, options=full_options(row)))
-                    self._conditions.setdefault((*at, full.setting), Conditions.of(full, one.about if one else {}))
-                    self._rows.setdefault(at, {}).setdefault(full.setting, full)
+                    under = Conditions.of(full, one.about if one else {})
+                    found.setdefault(at, {}).setdefault(full.setting, []).append((full, under))
+        for at, by_setting in found.items():
+            most = replace(usual(c for same in by_setting.values() for _, c in same), unknown_words="")
+            for setting, same in by_setting.items():
+                row, under = next((x for x in same if not differences(x[1], most)), same[0])
+                self._rows.setdefault(at, {})[setting] = row
+                self._conditions[*at, setting] = under
 
     def of(self, data: str, metric: str) -> Mapping[Setting, Row]:
         """Return a mapping of each setting to its row."""
@@ -273,20 +281,25 @@ def _lines(
 def _comparable(
     rows: Rows, lines: Mapping[str, list[tuple[Row, Row]]], unknown_words: str
 ) -> tuple[dict[str, list[tuple[Row, Row]]], dict[str, Conditions], tuple[str, ...]]:
-    """Return comparable settings, the conditions of each, and the other mechanisms by reason.
+    """Return comparable points by setting, the conditions of each setting, and the other mechanisms by reason.
 
-    Comparable settings have this policy for unknown words and the most frequent other conditions."""
+    Comparable points have this policy for unknown words and the most frequent other conditions."""
     conditions = {name: usual(rows.conditions(row) for _, row in pairs) for name, pairs in lines.items()}
-    most = usual(conditions.values())
+    most = usual(rows.conditions(row) for pairs in lines.values() for _, row in pairs)
     if policy := unknown_words or (POLICY if any(c.unknown_words == POLICY for c in conditions.values()) else ""):
         most = replace(most, unknown_words=policy)
-    reasons = {name: differences(c, most) for name, c in conditions.items()}
     others: dict[str, dict[str, None]] = {}
-    for name, why in reasons.items():
-        if why:
-            others.setdefault(why, {})[title(lines[name][0][1].mechanism)] = None
+    kept: dict[str, list[tuple[Row, Row]]] = {}
+    for name, pairs in lines.items():
+        reasons = [differences(rows.conditions(b), most) or differences(rows.conditions(a), most) for a, b in pairs]
+        if good := [pair for pair, why in zip(pairs, reasons, strict=True) if not why]:
+            kept[name] = good
+        for (_, row), why in zip(pairs, reasons, strict=True):
+            if why:
+                at = f" at ε {row.epsilon:g}" if good and row.epsilon is not None else ""
+                others.setdefault(why, {})[f"{title(row.mechanism)}{at}"] = None
     refused = tuple(f"{', '.join(titles)} ({why})" for why, titles in others.items())
-    return {name: pairs for name, pairs in lines.items() if not reasons[name]}, conditions, refused
+    return kept, conditions, refused
 
 
 def points_at_belief(rows: Rows, data: str, judge: str, at: float = belief.LEVEL) -> dict[str, LevelPoint]:

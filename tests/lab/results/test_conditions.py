@@ -89,3 +89,37 @@ def test_rows_of_a_file_are_refused_too(tmp_path, capsys):
     assert bench_leaderboard.main(["--rows", str(path), "--privacy", "n_w", "--at", "0.3"]) == 0
     out, err = capsys.readouterr()
     assert "Not compared: TEM" in err and "version: 0.0.1 instead of 0.1.0" in err and "90.0%" not in out
+
+
+def line(about: dict, name: str, *points: tuple[float, float, float], options: dict = KEEP) -> Results:
+    """One setting at several (ε, N_w, accuracy)."""
+    rows = [
+        Row(dpt.Setting(name, options, epsilon), "sst2", "utility", metric, value, value, value, 100, 3, "p")
+        for epsilon, n_w, accuracy in points
+        for metric, value in (("n_w", n_w), ("accuracy", accuracy))
+    ]
+    return Results(about, (), tuple(rows))
+
+
+ELSEWHERE = ABOUT | {"version": "9.9.9"}
+MEASURED = line(ABOUT, "tem", (1.0, 0.2, 0.6), (3.0, 0.4, 0.7))
+
+
+def test_one_point_of_a_setting_that_was_measured_otherwise_is_refused_alone():
+    found = board(line(ELSEWHERE, "tem", (2.0, 0.3, 0.99)), USUAL, MEASURED)
+    (tem,) = (e for e in found.entries if e.mechanism == "tem")
+    assert tem.between == (1.0, 3.0) and tem.value == pytest.approx(0.65)
+    assert found.refused == ("TEM at ε 2 (version: 9.9.9 instead of 1)",)
+
+
+def test_a_row_that_was_measured_otherwise_does_not_replace_one_under_the_usual_conditions():
+    same_point = line(ELSEWHERE, "tem", (1.0, 0.3, 0.99))
+    rows = leaderboard.Rows([same_point, USUAL, line(ABOUT, "tem", (1.0, 0.3, 0.6))])
+    found = leaderboard.board(rows, "sst2", "accuracy", "n_w", 0.3)
+    assert {e.mechanism: e.value for e in found.entries}["tem"] == 0.6
+
+
+def test_a_privacy_value_that_was_measured_otherwise_is_refused():
+    n_w, accuracy = line(ABOUT, "tem", (1.0, 0.3, 0.9)).rows
+    found = board(Results(ELSEWHERE, (), (n_w,)), USUAL, Results(ABOUT, (), (accuracy,)))
+    assert "tem" not in {e.mechanism for e in found.entries} and "9.9.9" in found.refused[0]
