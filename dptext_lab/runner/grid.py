@@ -311,7 +311,7 @@ def _ablation_entries() -> tuple[GridEntry, ...]:
         entry("diffractor", {**KEEP, **NOISES[1], "lists": ("L0",)}, (0.1, 1.0), sst2, MORE_SEEDS),
         # CusText: one factor at a time around its main setting.
         *(entry("custext", {**CUSTEXT, "k": k}, (1.0, 10.0), sst2, MORE_SEEDS) for k in (5, 20, 100, 500)),
-        entry("custext", {**CUSTEXT, "k": 2000}, (1.0,), sst2),
+        *(entry("custext", {**CUSTEXT, "k": k}, (1.0, 10.0), sst2) for k in (10, 200, 1000, 2000)),
         *(
             entry("custext", {**CUSTEXT, "mapping": m, "k": k}, (1.0,), sst2)
             for m in ("aggressive", "conservative")
