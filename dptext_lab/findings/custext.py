@@ -71,21 +71,22 @@ def small_k(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def small_k_fades(runs: Runs) -> ClaimOutcome | None:
-    levels = _levels(runs)
-    if len(levels) < 2:
+    levels = {epsilon: {full_options(row)["k"]: row for row in _by_k(runs, epsilon)} for epsilon in _levels(runs)}
+    shared = sorted(set.intersection(*map(set, levels.values()))) if len(levels) > 1 else []
+    if len(shared) < 2:
         return None
-    first, last = (_by_k(runs, e) for e in (levels[0], levels[-1]))
-    four = [first[0], first[-1], last[0], last[-1]]
+    small, large = shared[0], shared[-1]
+    first, last = min(levels), max(levels)
+    four = [levels[epsilon][k] for epsilon in (first, last) for k in (small, large)]
     gaps = [four[0].value - four[1].value, four[2].value - four[3].value]
     tally = ClaimEvidence()
     tally.add(Difference(gaps[0] - gaps[1], math.hypot(*map(half, four)), None, 0.02, "accuracy"))
-    small, large = full_options(four[0])["k"], full_options(four[1])["k"]
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (
-            f"K {small} minus K {large}: {100 * gaps[0]:+.1f} points at ε {levels[0]:g}, {100 * gaps[1]:+.1f} at ε "
-            f"{levels[-1]:g}.",
+            f"K {small} minus K {large}, the largest K at every ε: {100 * gaps[0]:+.1f} points at ε {first:g}, "
+            f"{100 * gaps[1]:+.1f} at ε {last:g}.",
             tally.sentence("The first minus the second"),
         ),
         rows=tuple(four),
