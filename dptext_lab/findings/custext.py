@@ -12,7 +12,7 @@ from ..results.rows import Row
 from .at_certainty import at_no_greater_certainty
 from .base import ClaimOutcome, claim
 from .evidence import CONTRADICTED, NOT_COMPARABLE, REPLICATED, ClaimEvidence, conjunction, shared_verdict
-from .runs import Runs, bundled_runs, paper_values, trend
+from .runs import Runs, bundled_runs, paper_records, paper_values, trend
 
 PAPER = "CusText"
 NAME = "custext"
@@ -66,6 +66,7 @@ def small_k(runs: Runs) -> ClaimOutcome:
         f"{tally.effect} at a tenth of K",
         (*numbers, tally.sentence("Accuracy gained when K is ten times smaller, ε ≤ 1")),
         rows=tuple(rows),
+        records=paper_records(PAPER, "Table 1", "sst2", NAME, "accuracy"),
     )
 
 
@@ -111,6 +112,7 @@ def mappings_utility(runs: Runs) -> ClaimOutcome:
             "The paper, K 50, ε 0: " + ", ".join(f"{m} {100 * x:.1f}%" for m, x in theirs.items()) + ".",
         ),
         rows=tuple(together.rows),
+        records=paper_records(PAPER, "Table 3", "sst2", NAME, "accuracy", k=50),
     )
 
 
@@ -279,7 +281,13 @@ def custext_against_santext(runs: Runs) -> ClaimOutcome:
             f"Cosine at the same N_w, CusText and SanText: {'; '.join(cosine)}.",
             f"Different words in 100 draws (S_w): {'; '.join(variety)}.",
         ),
-        rows=(*tally.rows, *replaced.rows, *certain.rows),
+        rows=(
+            *tally.rows,
+            *equal.at_same_points(tally.rows, "n_w", "cosine", "s_w"),
+            *replaced.rows,
+            *others.at_same_points(replaced.rows, "n_w"),
+            *certain.rows,
+        ),
     )
 
 
