@@ -11,6 +11,7 @@ from .runs import Runs
 
 def at_no_greater_certainty(name: str, other: str) -> tuple[ClaimEvidence, str]:
     """Compare the cosine of ``name`` at each measured ε, minus that of ``other``, and return a sentence on the points.
+    The rows are those of the cosine and of the certainty.
 
     ``other`` has the largest measured ε at which the reader's mean certainty is no greater, so the comparison favours
     ``name``. Points below every certainty of ``other`` are omitted.
@@ -23,6 +24,7 @@ def at_no_greater_certainty(name: str, other: str) -> tuple[ClaimEvidence, str]:
                 continue
             below = max(reached, key=lambda r: r.value)
             tally.pair(runs, runs.at_same_point(row, "cosine"), runs.at_same_point(below, "cosine"))
+            tally.rows += [row, below]
             points.append((data, row, below))
     if not points:
         return tally, ""

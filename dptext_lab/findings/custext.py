@@ -12,7 +12,7 @@ from ..results.rows import Row
 from .at_certainty import at_no_greater_certainty
 from .base import ClaimOutcome, claim
 from .evidence import CONTRADICTED, NOT_COMPARABLE, REPLICATED, ClaimEvidence, conjunction, shared_verdict
-from .runs import Runs, bundled_runs, paper_values, trend
+from .runs import Runs, bundled_runs, paper_records, paper_values, trend
 
 PAPER = "CusText"
 NAME = "custext"
@@ -66,26 +66,28 @@ def small_k(runs: Runs) -> ClaimOutcome:
         f"{tally.effect} at a tenth of K",
         (*numbers, tally.sentence("Accuracy gained when K is ten times smaller, ε ≤ 1")),
         rows=tuple(rows),
+        records=paper_records(PAPER, "Table 1", "sst2", NAME, "accuracy"),
     )
 
 
 @claim()
 def small_k_fades(runs: Runs) -> ClaimOutcome | None:
-    levels = _levels(runs)
-    if len(levels) < 2:
+    levels = {epsilon: {full_options(row)["k"]: row for row in _by_k(runs, epsilon)} for epsilon in _levels(runs)}
+    shared = sorted(set.intersection(*map(set, levels.values()))) if len(levels) > 1 else []
+    if len(shared) < 2:
         return None
-    first, last = (_by_k(runs, e) for e in (levels[0], levels[-1]))
-    four = [first[0], first[-1], last[0], last[-1]]
+    small, large = shared[0], shared[-1]
+    first, last = min(levels), max(levels)
+    four = [levels[epsilon][k] for epsilon in (first, last) for k in (small, large)]
     gaps = [four[0].value - four[1].value, four[2].value - four[3].value]
     tally = ClaimEvidence()
     tally.add(Difference(gaps[0] - gaps[1], math.hypot(*map(half, four)), None, 0.02, "accuracy"))
-    small, large = full_options(four[0])["k"], full_options(four[1])["k"]
     return ClaimOutcome(
         tally.verdict,
         tally.effect,
         (
-            f"K {small} minus K {large}: {100 * gaps[0]:+.1f} points at ε {levels[0]:g}, {100 * gaps[1]:+.1f} at ε "
-            f"{levels[-1]:g}.",
+            f"K {small} minus K {large}, the largest K at every ε: {100 * gaps[0]:+.1f} points at ε {first:g}, "
+            f"{100 * gaps[1]:+.1f} at ε {last:g}.",
             tally.sentence("The first minus the second"),
         ),
         rows=tuple(four),
@@ -110,6 +112,7 @@ def mappings_utility(runs: Runs) -> ClaimOutcome:
             "The paper, K 50, ε 0: " + ", ".join(f"{m} {100 * x:.1f}%" for m, x in theirs.items()) + ".",
         ),
         rows=tuple(together.rows),
+        records=paper_records(PAPER, "Table 3", "sst2", NAME, "accuracy", k=50),
     )
 
 
@@ -278,7 +281,13 @@ def custext_against_santext(runs: Runs) -> ClaimOutcome:
             f"Cosine at the same N_w, CusText and SanText: {'; '.join(cosine)}.",
             f"Different words in 100 draws (S_w): {'; '.join(variety)}.",
         ),
-        rows=(*tally.rows, *replaced.rows, *certain.rows),
+        rows=(
+            *tally.rows,
+            *equal.at_same_points(tally.rows, "n_w", "cosine", "s_w"),
+            *replaced.rows,
+            *others.at_same_points(replaced.rows, "n_w"),
+            *certain.rows,
+        ),
     )
 
 

@@ -19,7 +19,7 @@ from ..results.equal_privacy import CHOICES, SINGLE, VOCABULARY, bundled_crossin
 from ..results.rows import Row
 from .base import METRIC_DP, ClaimOutcome, claim
 from .evidence import CONTRADICTED, REPLICATED, ClaimEvidence, conjunction, shared_verdict
-from .runs import Runs, bundled_runs, paper_values
+from .runs import Runs, bundled_runs, paper_records, paper_values
 
 PAPER = "1-Diffractor"
 NAME = "diffractor"
@@ -38,14 +38,19 @@ def _match_lists(tally: ClaimEvidence, runs: Runs, data: str, metric: str, noise
     tally.match(runs, (data, metric, NAME), {**noise, "lists": (more,)}, {"lists": (less,)})
 
 
-def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[str, ...]]) -> tuple[float, float]:
-    """Return the mean of several lists' rows on SST-2 and half of its interval, or NaN if one is missing."""
+def _of_lists(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[str, ...]]) -> list[Row]:
+    """Return the rows of these lists on SST-2, or [] if one is missing."""
     rows = [runs.one("sst2", metric, NAME, epsilon, **GEOMETRIC, lists=name) for name in names]
     present = [row for row in rows if row is not None]
-    if len(present) < len(names):
-        return math.nan, math.nan
+    return present if len(present) == len(names) else []
+
+
+def _mean(rows: Sequence[Row]) -> tuple[float, float]:
+    """Return the mean of several lists' rows and half of its interval."""
     # The lists share test texts, so the part of the interval from texts does not shrink with more lists.
-    return float(np.mean([r.value for r in present])), float(np.mean([half(r) for r in present]))
+    return float(np.mean([r.value for r in rows])), float(np.mean([half(r) for r in rows]))
+
+
 #: Below this ε, TEM has SanText's distribution.
 SANTEXT_UP_TO = 21.6
 
@@ -68,23 +73,23 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome | None:
         ]
     if utility.n == 0 and hidden.n == 0:
         return None
+    rows = [*utility.rows, *hidden.rows, *unchanged.rows]
     for metric in ("accuracy", "cosine"):
         for first in lists.find("sst2", metric, NAME, **GEOMETRIC, lists=SINGLE[0]):
-            epsilon = first.epsilon
-            single, wide = _mean(lists, metric, epsilon, SINGLE)
-            together, width = _mean(lists, metric, epsilon, [("L0",)])
-            if not math.isnan(single + together):
-                each = [lists.one("sst2", metric, NAME, epsilon, **GEOMETRIC, lists=name) for name in SINGLE]
-                shown = ", ".join(f"{r.value:.2f}" for r in each if r is not None)
+            each, whole = (_of_lists(lists, metric, first.epsilon, names) for names in (SINGLE, [("L0",)]))
+            if each and whole:
+                (single, wide), (together, width) = _mean(each), _mean(whole)
+                shown = ", ".join(f"{r.value:.2f}" for r in each)
                 numbers.append(
-                    f"{metric.capitalize()} at ε {epsilon:g} with the single list of each space: {shown}. Their mean: "
-                    f"{single:.3f} ± {wide:.3f}. All lists together (L0): {together:.3f} ± {width:.3f}."
+                    f"{metric.capitalize()} at ε {first.epsilon:g} with the single list of each space: {shown}. Their "
+                    f"mean: {single:.3f} ± {wide:.3f}. All lists together (L0): {together:.3f} ± {width:.3f}."
                 )
+                rows += [*each, *whole]
     return ClaimOutcome(
         verdict=conjunction(utility.verdict, hidden.verdict),
         effect=utility.effect,
         numbers=tuple(numbers),
-        rows=tuple(utility.rows) or tuple(lists.find(VOCABULARY, "s_w")),
+        rows=tuple(rows),
         missing="" if utility.n and hidden.n else LISTS,
     )
 
@@ -174,6 +179,7 @@ def sixty_percent(runs: Runs) -> ClaimOutcome | None:
             *(tally.sentence(f"Difference from the paper's 60%, {name}") for name, tally in each.items() if tally.n),
         ),
         rows=tuple(rows),
+        records=paper_records(PAPER, "Section 7, prose", VOCABULARY, NAME, "changed"),
     )
 
 
@@ -218,7 +224,11 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome | None:
             sentence.sentence("Mahalanobis noise at ε 10 on GloVe 840B, minus 1-Diffractor at ε 1"),
             figure.sentence("Mahalanobis noise on GloVe 840B, minus the paper's 92%"),
         ),
-        records=(*(_changes_record(of, 1.0) for of in our_curves), *records),
+        records=(
+            *(_changes_record(of, 1.0) for of in our_curves),
+            *records,
+            {"mechanism": title("mahalanobis"), "options": "the paper", "ε": 10.0, "words that change": theirs},
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +16,11 @@ from ..results.equal_privacy import VOCABULARY
 from ..results.papers import paper_rows
 from ..results.rows import Row
 from .at_certainty import at_no_greater_certainty
-from .base import METRIC_DP, TITLES, ClaimOutcome, claim
+from .base import METRIC_DP, TITLES, ClaimOutcome, claim, majority_record
 from .diffractor import GEOMETRIC, NAME, PAPER, SANTEXT_UP_TO, TEM, single_list_runs
 from .dp_mlm import GUESS
 from .evidence import CONTRADICTED, MISSING, REPLICATED, ClaimEvidence, conjunction, shared_verdict
-from .runs import Runs, bundled_runs, paper_values, share_lost, title_with_noise
+from .runs import Runs, bundled_runs, paper_records, paper_values, share_lost, title_with_noise
 
 
 @claim()
@@ -48,6 +49,9 @@ def one_dimension_wins(runs: Runs) -> ClaimOutcome | None:
             f"In the paper's Table 3 for SST-2, the best 1-Diffractor is behind {', '.join(behind) or 'none'}.",
         ),
         rows=tuple(rows),
+        records=tuple(
+            record for m in (NAME, *METRIC_DP) for record in paper_records(PAPER, "Table 3", "sst2", m, "accuracy")
+        ),
     )
 
 
@@ -111,7 +115,13 @@ def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
             cosine.sentence("Cosine at the same N_w (the encoder is also the classifier's input and the word space)"),
             f"Different words in 100 draws at the same N_w (S_w), 1-Diffractor and TEM: {'; '.join(variety)}.",
         ),
-        rows=(*tally.rows, *replaced.rows, *certain.rows),
+        rows=(
+            *tally.rows,
+            *equal.at_same_points(tally.rows, "n_w", "cosine", "s_w"),
+            *replaced.rows,
+            *others.at_same_points(replaced.rows, "n_w"),
+            *certain.rows,
+        ),
     )
 
 
@@ -157,7 +167,24 @@ def drop_of_fifteen(runs: Runs) -> ClaimOutcome | None:
         f"On unprotected text, our classifier is {100 * (base.value - guess):.0f} points above guessing, and the "
         f"paper's {100 * (whole - GUESS):.0f}. So the same number of points is not the same loss.",
         tuple(rows),
+        records=(
+            majority_record("sst2", guess),
+            *paper_records(PAPER, "Table 1", "sst2", NAME, "accuracy"),
+            *_table_1_at_least_epsilon(),
+        ),
     )
+
+
+def _table_1_at_least_epsilon() -> list[dict[str, Any]]:
+    """Return Table 1 without rewriting, and at ε 0.1 on other data sets than SST-2."""
+    of_table = (r for r in paper_rows(None, NAME) if (r.paper, r.table) == (PAPER, "Table 1"))
+    return [
+        record
+        for data, metric in dict.fromkeys((r.data, r.metric) for r in of_table)
+        for name in ("baseline", NAME)
+        for record in paper_records(PAPER, "Table 1", data, name, metric)
+        if name == "baseline" or (data != "sst2" and record["ε"] == 0.1)
+    ]
 
 
 @claim()
@@ -187,6 +214,10 @@ def attackers_weakened(runs: Runs) -> ClaimOutcome:
             f"The paper, speakers of Friends, geometric L0, unprotected 33.1%: {', '.join(theirs)}.",
         ),
         rows=tuple(rows),
+        records=(
+            *paper_records(PAPER, "Table 4", "friends", "baseline", "accuracy"),
+            *paper_records(PAPER, "Table 4", "friends", NAME, "accuracy", noise="geometric"),
+        ),
     )
 
 
@@ -233,6 +264,10 @@ def tem_beside_tables(runs: Runs) -> ClaimOutcome:
             gaps.sentence("Accuracy on SST-2, TEM minus geometric, ours minus Table 1's"),
         ),
         rows=tuple(rows),
+        records=(
+            *paper_records(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine"),
+            *paper_records(PAPER, "Table 1", "sst2", NAME, "accuracy", lists=("L2",)),
+        ),
     )
 
 
@@ -298,4 +333,5 @@ def little_memory(runs: Runs) -> ClaimOutcome | None:
             "Measured by: python -m dptext_core bench memory.",
         ),
         rows=tuple(ours.values()),
+        records=paper_records(PAPER, "Table 5", VOCABULARY, None, "mib_per_1000_words"),
     )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dptext_core.measure.metrics.registry import TUNED, measure
 
 from ..results import speeds
 from ..results.curves import title
 from ..results.differences import Difference, full_options, half, labels, value_text
+from ..results.generation import GenerationRow
 from ..results.generation import bundled as generators
 from ..results.papers import PaperRow
 from ..results.rows import Row
-from .base import ClaimOutcome, claim
+from .base import ClaimOutcome, claim, majority_record
 from .evidence import NOT_COMPARABLE, ClaimEvidence, conjunction, shared_verdict
-from .runs import Runs, paper_values, per_epsilon, share_lost
+from .runs import Runs, paper_records, paper_values, per_epsilon, share_lost
 
 PAPER = "DP-MLM"
 #: The paper tests on SST-2's validation texts: 444 of 872 are positive. It also prints this as DP-Prompt's accuracy.
@@ -65,6 +68,11 @@ def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome | None:
             *(tallies[clip].sentence(f"Share lost with {RANGES[clip]}, minus the paper's") for clip in lost),
         ),
         rows=(base, *(row for rows in by_clip.values() for row in rows)),
+        records=(
+            majority_record("sst2", guess),
+            *paper_records(PAPER, "Table 1", "sst2", "baseline", "accuracy"),
+            *paper_records(PAPER, "Table 1", "sst2", "dp-mlm", "accuracy"),
+        ),
     )
 
 
@@ -103,6 +111,12 @@ def dp_mlm_gains(runs: Runs) -> ClaimOutcome:
         tally.effect,
         (*numbers, tally.sentence("γ against the adaptive attacker")),
         rows=tuple(rows),
+        records=tuple(
+            record
+            for data in ("yelp", "trustpilot")
+            for kind in ("adaptive", "static")
+            for record in paper_records(PAPER, "Table 3", data, "dp-mlm", f"relative_gain_{kind}")
+        ),
     )
 
 
@@ -186,8 +200,8 @@ def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
         for k, name in names.items()
     ]
     lines = [x for x in generators() if x.data == "sst2"]
-    cosines = []
-    for system in ("DP-MLM", "DP-Paraphrase", "DP-Prompt"):
+    cosines, systems = [], ("DP-MLM", "DP-Paraphrase", "DP-Prompt")
+    for system in systems:
         shown = ", ".join(f"ε {x.epsilon:g}: {x.cosine:.2f} ± {x.cosine_half:.2f}" for x in lines if x.system == system)
         if shown:
             cosines.append(f"Cosine on SST-2, {system}, tuned range (not a measure of utility): {shown}.")
@@ -218,7 +232,26 @@ def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
             *cosines,
         ),
         rows=tuple(rows),
+        records=tuple(_cosine_record(x) for x in lines if x.system in systems),
     )
+
+
+def _cosine_record(row: GenerationRow) -> dict[str, Any]:
+    """Return a generator's cosine for the rows of a claim."""
+    half = row.cosine_half
+    low, high = (None, None) if row.cosine is None or half is None else (row.cosine - half, row.cosine + half)
+    return {
+        "mechanism": row.system,
+        "options": "tuned range",
+        "ε": row.epsilon,
+        "data": row.data,
+        "metric": "cosine",
+        "value": row.cosine,
+        "low": low,
+        "high": high,
+        "n": row.texts,
+        "again": "python -m dptext_core bench generators --data DIR",
+    }
 
 
 @claim()

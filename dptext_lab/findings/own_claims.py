@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from ..results.data_titles import title as title_of_data
 from ..results.differences import LEAST, Difference, labels, value_text
 from ..results.public_prior import PriorRow
 from ..results.rows import Row
-from ..results.selection import versus_first
+from ..results.selection import LevelPoint, versus_first
 from .base import METRIC_DP, ClaimOutcome, claim
 from .evidence import CONTRADICTED, INCONCLUSIVE, MISSING, ONE_IN, REPLICATED, ClaimEvidence, conjunction
 from .runs import Runs, bundled_runs
@@ -176,6 +177,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
             first.add(equal.compare(a, b))
             pairs.append((n_w, a, b))
     clear = [pairs[i] for i in first.significant(1)]
+    compared = [row for _, *pair in clear or pairs for row in pair]
     every, numbers, absent = ClaimEvidence(), [], []
     for judge, tally in by_judge.items():
         tallies = []
@@ -199,9 +201,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
             numbers.append(f"Significantly reversed by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
     if pairs and not clear:
         sentence = f"The first classifier distinguishes none of {len(pairs)} pairs, so no other judge can reverse one."
-        return ClaimOutcome(
-            INCONCLUSIVE, "", (sentence,), rows=tuple({id(r): r for _, *p in pairs for r in p}.values())
-        )
+        return ClaimOutcome(INCONCLUSIVE, "", (sentence,), rows=(*compared, *equal.at_same_points(compared, "n_w")))
     numbers.insert(0, f"The first classifier distinguishes {len(clear)} of {len(pairs)} pairs.")
     if absent:
         numbers.append(f"Not measured there: {', '.join(absent)}.")
@@ -209,7 +209,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         conjunction(*(tally.verdict for tally in by_judge.values())),
         f"{every.yes} of {every.n} comparisons significantly agree, {every.no} are significantly reversed",
         tuple(numbers),
-        rows=tuple({id(r): r for _, *pair in clear for r in pair}.values()),
+        rows=(*compared, *equal.at_same_points(compared, "n_w", *OTHERS)),
     )
 
 
@@ -217,7 +217,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
 def meaning_at_half_certainty(runs: Runs) -> ClaimOutcome:
     rows, name, metric = leaderboard.at_equal_belief(), "dp-mlm", "cosine"
     each: dict[str, ClaimEvidence] = {}
-    numbers, used = [], []
+    numbers, used, at_level = [], [], []
     for data in rows.data_sets():
         points = leaderboard.points_at_belief(rows, data, metric)
         own = points.pop(name, None)
@@ -233,14 +233,32 @@ def meaning_at_half_certainty(runs: Runs) -> ClaimOutcome:
         listed = ", ".join(f"{title(m)} {p.score.value:.2f} ± {p.half or 0.0:.2f}" for m, p in ranked)
         outside = belief.outside(belief.bundled(), data)
         numbers.append(f"Cosine on {in_sentence(data)} at a certainty of 50%: {listed}. {outside}".strip())
-        of_texts = rows.of(data, metric)
-        used += [row for row in of_texts.values() if row.mechanism in (name, *others)]
+        used += [row for row in rows.of(data, metric).values() if row.mechanism in (name, *others)]
+        used += rows.of(data, belief.METRIC).values()
+        at_level += [_level_record(m, data, metric, point) for m, point in ranked]
     return ClaimOutcome(
         conjunction(*(tally.verdict for tally in each.values())) if each else MISSING,
         ClaimEvidence.join(each.values()).effect,
         (*(tally.sentence(f"Cosine, DP-MLM minus {title(word)}") for word, tally in each.items()), *numbers),
         rows=tuple(used),
+        records=tuple(at_level),
     )
+
+
+def _level_record(mechanism: str, data: str, metric: str, point: LevelPoint) -> dict[str, Any]:
+    """Return a mechanism's score at the level, for the rows of a claim."""
+    half = point.half or 0.0
+    return {
+        "mechanism": mechanism,
+        "options": f"at a certainty of {belief.LEVEL:.0%}",
+        "ε": point.score.epsilon,
+        "data": data,
+        "metric": metric,
+        "value": point.score.value,
+        "low": point.score.value - half,
+        "high": point.score.value + half,
+        "n": point.score.n,
+    }
 
 
 @claim()
@@ -263,6 +281,7 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
             listed = ", ".join(f"{names[r.setting.key()]} {value_text(r)}" for r in ranked)
             if listed:
                 numbers.append(f"{metric} on SST-2 at N_w {n_w:g}: {listed}.")
+    rows += equal.at_same_points(rows, "n_w", "cosine")
     return ClaimOutcome(
         tally.verdict,
         tally.effect,

@@ -107,6 +107,11 @@ class Runs:
         """Return the row of another metric at the same point."""
         return self._points.get((metric, *_point(row)))
 
+    def at_same_points(self, rows: Iterable[Row], *metrics: str) -> list[Row]:
+        """Return the rows of other metrics at the points of these rows."""
+        found = (self.at_same_point(row, metric) for row in rows for metric in metrics)
+        return [row for row in found if row is not None]
+
     def near_n_w(self, data: str, metric: str, n_w: float, within: float) -> list[Row]:
         """Return, for each setting, the row with the measured N_w nearest to ``n_w``, if it is within ``within``."""
         best: dict[Setting, tuple[float, Row]] = {}
@@ -150,6 +155,24 @@ def paper_values(
         and row.value is not None
         and all(row.options.get(k) == v for k, v in options.items())
     ]
+
+
+def paper_records(
+    paper: str, table: str, data: str, mechanism: str | None, metric: str, **options: Any
+) -> tuple[dict[str, Any], ...]:
+    """Return the numbers of ``paper_values`` with the same arguments, for the rows of a claim."""
+    return tuple(
+        {
+            "mechanism": row.mechanism,
+            "options": row.setting.described(),
+            "ε": row.epsilon,
+            "data": row.data,
+            "metric": row.metric,
+            "value": value,
+            "source": f"{paper}, {table}",
+        }
+        for value, row in paper_values(paper, table, data, mechanism, metric, **options)
+    )
 
 
 def trend(places: Sequence[float], rows: Sequence[Row], least: float) -> Difference:

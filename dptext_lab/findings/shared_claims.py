@@ -8,7 +8,7 @@ from ..results.curves import title
 from ..results.differences import value_text
 from .base import TITLES, UTILITY, ClaimOutcome, claim
 from .evidence import ClaimEvidence, conjunction
-from .runs import Runs, paper_values
+from .runs import Runs, paper_records, paper_values
 
 
 @claim()
@@ -23,7 +23,7 @@ def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
                 falls.append(f"{title(first.mechanism)} on {TITLES[data]}")
         for line in runs.lines(data, "cosine"):
             for low, high in pairwise(line):
-                cosines.add(runs.compare(high, low))
+                cosines.pair(runs, high, low)
     numbers = [tally.sentence("Utility at the largest minus the smallest ε, for each mechanism and data set")]
     numbers.append(cosines.sentence("Cosine at each ε minus that at the previous ε"))
     if falls:
@@ -32,7 +32,7 @@ def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
         conjunction(tally.verdict, cosines.verdict),
         tally.effect,
         tuple(numbers),
-        rows=tuple(rows),
+        rows=(*rows, *cosines.rows),
     )
 
 
@@ -72,4 +72,10 @@ def adaptive_beats_static(runs: Runs) -> ClaimOutcome | None:
         tally.effect,
         tuple(numbers),
         rows=tuple(tally.rows),
+        records=tuple(
+            record
+            for data in ("yelp", "trustpilot")
+            for kind in ("static", "adaptive")
+            for record in paper_records("DP-MLM", "Table 3", data, "dp-mlm", f"f1_{kind}")
+        ),
     )

@@ -62,11 +62,11 @@ def as_latex(findings: Sequence[ClaimFinding]) -> str:
 
 
 def listing(outcome: ClaimOutcome) -> list[dict[str, Any]]:
-    """Return the values behind an outcome: its records, or its rows with the command that measures each again.
+    """Return the values behind an outcome: its rows with the command that measures each again, and its records.
 
     Columns that are empty in all rows are left out.
     """
-    rows = [dict(record) for record in outcome.records] or [_values(row) for row in outcome.rows]
+    rows = [*map(_values, outcome.rows), *map(dict, outcome.records)]
     filled = {name for row in rows for name, value in row.items() if value not in ("", None)}
     return [{name: value for name, value in row.items() if name in filled} for row in rows]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.numbers import bound, number, percent
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_lab.results import authors
 
 from . import reader_game
 from .base import Bars, Control, Curves, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text
@@ -57,6 +59,43 @@ def total(epsilon: float, texts: int) -> float:
 def budgets(texts: int) -> tuple[float, ...]:
     """Return the ε of each text for the answers of the question, largest first."""
     return EPSILON, EPSILON / math.sqrt(texts), EPSILON / texts
+
+
+def author_rows() -> list[authors.AuthorsRow]:
+    """Return how often the stronger of two attackers recognises an author from 1 and from more texts.
+
+    The texts are rewritten by this lesson's mechanism, with stop words kept and with them replaced.
+    """
+    here = (ManyTexts.door.mechanism, EPSILON)
+    rows = [r for r in authors.strongest(authors.bundled()) if (r.mechanism, r.epsilon) == here]
+    return sorted(rows, key=lambda r: (not r.stop_words, r.texts))
+
+
+def author_table(rows: Sequence[authors.AuthorsRow]) -> tuple[Facts, ...]:
+    """Return a table of these rows, and of always naming the most frequent author; () without rows."""
+    if not rows:
+        return ()
+    cells: dict[str, list[str]] = {}
+    for row in rows:
+        shown = f"{row.success:.0%} ({100 * row.low:.0f}–{100 * row.high:.0f})"
+        cells.setdefault(f"stop words {'kept' if row.stop_words else 'replaced'}", []).append(shown)
+    guesses = {row.texts: f"{row.majority:.0%}" for row in rows}
+    head = ("author recognised (95% CI)", *(f"{n} text{'s' * (n > 1)}" for n in guesses))
+    lines = [*((name, *each) for name, each in cells.items()), ("guess: most frequent author", *guesses.values())]
+    return (Facts(head, tuple(lines)),)
+
+
+def author_sentences(rows: Sequence[authors.AuthorsRow]) -> tuple[str, ...]:
+    """Return what many texts reveal about their author, or () without rows."""
+    if not rows:
+        return ()
+    first, last = rows[0].texts, rows[-1].texts
+    success = {(r.stop_words, r.texts): f"{r.success:.0%}" for r in rows}
+    return (
+        f"An attacker recognises the author of {first} rewritten speech {success[True, first]} of the time, and of "
+        f"{last} speeches {success[True, last]}. With stop words replaced too, it is {success[False, first]} and "
+        f"{success[False, last]} ({rows[0].authors} authors, {epsilon_text(EPSILON)}).",
+    )
 
 
 class ManyTexts(Lesson):
@@ -113,11 +152,13 @@ class ManyTexts(Lesson):
                 f"together. The limit rises from {percent(limits[1])} to {percent(limits[value])}.",
                 f"The optimal reader is right {percent(success[1])} of the time after one text, and "
                 f"{percent(success[value])} after {value}.",
+                *author_sentences(author_rows()),
             ),
             (
                 "Each text keeps its guarantee. For the author, the ε of all texts add up, because every text mentions "
                 "the same fact.",
                 "A budget for a person must be divided among the texts. With many texts, little is left for each.",
+                "Texts need no common fact: stop words and style can reveal the author, and more texts reveal more.",
             ),
             (
                 Curves(
@@ -130,6 +171,7 @@ class ManyTexts(Lesson):
                     x_title="texts",
                 ),
                 Facts(("ε of each text", "ε together", "largest certainty allowed"), rows),
+                *author_table(author_rows()),
             ),
             (
                 f"Each text is protected, but the total ε is {bound(total(offered[0], value))}.",

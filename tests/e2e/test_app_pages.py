@@ -120,7 +120,7 @@ def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callab
 @pytest.mark.slow
 def test_the_highest_slides_fit_on_a_small_wall(open_app: Callable) -> None:
     """Those with the least room left, as they begin; the others have 140 of 720 pixels and more below their figures."""
-    names = ("whole-sentence", "twice", "leaks", "audit", "paper")
+    names = ("whole-sentence", "twice", "many-texts", "leaks", "audit", "paper")
     high_ones = [number(name) for name in names]
     seen = open_app(APP, query=f"/learn?lesson={high_ones[0]}&present=1", viewport={"width": 1280, "height": 720})
     page, high = seen.page, {}

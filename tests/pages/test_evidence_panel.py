@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import dptext_core as dpt
 from dptext_core.measure.metrics import measure
 from dptext_core.mechanisms.words import custext
 from dptext_lab.findings import verdicts
-from dptext_lab.results import curves, data_titles
+from dptext_lab.results import curves, data_titles, total_budget
 from dptext_lab.results import summary as results
 from dptext_studio.figures import benchmarks as benchmark_figures
 
@@ -173,6 +174,19 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
     assert elsewhere
     for sentence, rows in elsewhere:
         assert sentence in text and [e.point for e in rows.entries] in listed
+
+
+def test_the_rows_of_a_total_epsilon_hold_every_number_of_its_sentences():
+    at = findings_page()
+    at.session_state["conclusion_budget_rows"] = True
+    at.run()
+    rows = next(d.value for d in at.dataframe if {"system", "total", "measure"} <= set(d.value))
+    bundled = [r for r in total_budget.bundled() if r.data == total_budget.SETS[0]]
+    sentences = [*total_budget.sentences_by_mechanism(bundled).values(), total_budget.label_sentence(bundled)]
+    text = " ".join(m.value for m in at.markdown).replace("\\", "")
+    named = {float(x) for sentence in sentences for x in re.findall(r"\d\.\d\d", sentence)}
+    assert len(named) > 6 and all(sentence in text for sentence in sentences)
+    assert named <= {round(x, 2) for column in ("value", "half") for x in rows[column].dropna()}
 
 
 def test_the_page_of_findings_compares_mechanisms_at_one_certainty_of_the_reader():

@@ -236,6 +236,28 @@ def test_numbers_of_the_documents_are_those_of_the_bundled_results():
         assert of.format(f"{len(dpt.word_space(space).words):,}") in plain["docs/spaces.md"]
 
 
+def test_changed_conclusions_and_limits_have_the_bundled_numbers():
+    from dptext_lab.findings import bundled
+    from dptext_lab.results import authors, leaderboard
+
+    best = {r.texts: r for r in authors.strongest(authors.bundled()) if r.system == "Sentence bank"}
+    limits = " ".join(DOCUMENTS["docs/limits.md"].split())
+    assert f"{best[1].success:.0%} of the time from one text, and {best[20].success:.0%} from 20" in limits
+    assert f"most frequent author: {best[1].majority:.0%} and {best[20].majority:.0%}" in limits
+    section = DOCUMENTS["docs/measurements/benchmarks.md"].partition("## Changed conclusions")[2].partition("\n## ")[0]
+    assert f"{best[1].success:.2f} from one text, {best[20].success:.2f} from 20" in section
+    today = {found.name: found.verdict for found in bundled()}
+    lines = [[cell.strip() for cell in line.split(" | ")] for line in section.splitlines() if line.startswith("| `")]
+    named = [(name, line[2]) for line in lines for name in re.findall(r"`(\w+)`", line[0])]
+    assert len(named) == 5 and all(today[name].startswith(verdict) for name, verdict in named)
+    for policy in ("keep", "random"):
+        board = leaderboard.board(
+            leaderboard.bundled(), "sst2", "accuracy", "n_w", 0.3, every=False, unknown_words=policy
+        )
+        assert f"{board.first.label}, {100 * board.first.value:.1f}%, no significant lead" in section
+    assert len(section.split()) <= 250
+
+
 def test_the_page_on_choosing_has_the_figures_of_the_bundled_results():
     found = json.loads((ROOT / "assets" / "benchmarks" / "belief.json").read_text(encoding="utf-8"))
     rows = found["rows"]

@@ -20,6 +20,7 @@ from dptext_lab.broken_mechanisms import broken
 from dptext_lab.findings import verdicts
 from dptext_lab.findings.base import OURS
 from dptext_lab.findings.evidence import VERDICTS
+from dptext_lab.results import authors
 from dptext_studio import lessons
 from dptext_studio.components import links
 from dptext_studio.figures import lessons as drawn
@@ -155,6 +156,22 @@ def test_many_texts_of_an_author_need_the_sum_of_their_budgets():
         assert many_texts.total(many_texts.budgets(n)[reveal.right], n) == pytest.approx(many_texts.EPSILON)
         bars = one.show(n)[1]
         assert [r.value for r in bars.rows] == pytest.approx(found.posterior[found.releases.index(n)])
+
+
+def test_many_texts_reveal_their_author_as_measured(monkeypatch):
+    one, best = lessons.lesson("many-texts"), authors.strongest(authors.bundled())
+    found = one.reveal(one.control.start)
+    table, at = found.parts[-1], {(r.system, r.texts): r.success for r in best}
+    names = ["stop words kept", "stop words replaced", "guess: most frequent author"]
+    assert [row[0] for row in table.rows] == names and table.head[1:] == ("1 text", "5 texts", "20 texts")
+    for name, *cells in table.rows[:2]:
+        assert [cell.split(" ")[0] for cell in cells] == [f"{at[f'CusText, {name}', n]:.0%}" for n in (1, 5, 20)]
+    sentence = found.measurements[-1]
+    shares = [f"{at[f'CusText, stop words {s}', n]:.0%}" for s in ("kept", "replaced") for n in (1, 20)]
+    assert re.findall(r"\d+%", sentence) == shares and "11 authors" in sentence
+    monkeypatch.setattr(authors, "bundled", tuple)
+    without = one.reveal(one.control.start)
+    assert len(without.parts) == len(found.parts) - 1 and len(without.measurements) == len(found.measurements) - 1
 
 
 @pytest.mark.parametrize("name", broken_audit.BROKEN)

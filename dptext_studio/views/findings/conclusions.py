@@ -108,7 +108,7 @@ def one_total() -> None:
         said[0],
         f"{doubt} {total_budget.label_sentence(rows, TOTAL)}".strip(),
         figures.total_budget(shown, dark=dark(), width=450),
-        [dataclasses.asdict(r) for r in shown],
+        [dataclasses.asdict(r) for r in rows if r.measure in ("cosine", "task")],
         "Bands: 95% intervals. Dotted: output that does not depend on the text. CusText has a weaker guarantee: it "
         "protects a word only within its group.",
     )
