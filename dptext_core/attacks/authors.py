@@ -8,6 +8,7 @@ measures the privacy of a user, not of a text.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,8 +17,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..privacy.numbers import percent
+from ..result import RewriteResult
 from ..support import extras
-from ..support.checks import check_whole_number, pluralize
+from ..support.checks import check_whole_number, one_text, pluralize, to_list
 from ..support.statistics import clopper_pearson, standard_error, student
 
 #: Number of groups per author if several texts are read together.
@@ -25,6 +27,9 @@ GROUPS = 50
 #: Maximum number of letter sequences, the most frequent ones; and the inverse strength of the L2 penalty.
 _SEQUENCES, _C = 20_000, 10.0
 _LEAST = 1e-12
+
+#: A release, as its text or as the result of a rewrite.
+OneRelease = str | RewriteResult
 
 
 class AuthorClassifier(Protocol):
@@ -56,7 +61,8 @@ def letter_classifier() -> AuthorClassifier:
 class AuthorAttack:
     """How often the author is recognised. texts: how many of an author are read together. success, low, high: the share
     of groups whose author is recognised, with its 95% interval: over texts if they are read one by one, else over
-    authors. chance: 1 / authors. majority: the share for always naming one author. groups: how many were read.
+    authors. chance: 1 / known authors. majority: the share for always naming one author. groups: how many were read,
+    of how many authors.
     """
 
     texts: int
@@ -70,10 +76,12 @@ class AuthorAttack:
 
     def sentence(self) -> str:
         """Return the attack in plain words."""
-        read = "one text" if self.texts == 1 else f"{self.texts} texts"
+        read = "one text" if self.texts == 1 else f"{self.texts} texts of an author"
+        groups = pluralize(self.groups, "text" if self.texts == 1 else "group")
         return (
-            f"From {read} of an author, the attacker recognises {percent(self.success)} of {self.authors} authors (95% "
-            f"CI {percent(self.low)} to {percent(self.high)}). Guessing is right {percent(self.chance)} of the time."
+            f"From {read}, the attacker recognises the author {percent(self.success)} of the time ({groups} of "
+            f"{pluralize(self.authors, 'author')}; 95% CI {percent(self.low)} to {percent(self.high)}). Guessing is "
+            f"right {percent(self.chance)} of the time."
         )
 
 
@@ -86,7 +94,13 @@ def log_probabilities(
     flat = [text for some in each for text in some]
     log_p = np.log(np.maximum(np.asarray(classifier.predict_proba(flat), np.float64), _LEAST))
     authors = [str(a) for a in classifier.classes_]
-    log_prior = np.log([max(1, list(known_authors).count(a)) / len(known_authors) for a in authors])
+    if log_p.shape != (len(flat), len(authors)):
+        raise InputError(
+            f"The classifier's predict_proba returns the shape {log_p.shape}. Return a row for each of "
+            f"{pluralize(len(flat), 'text')}, with a probability for each of {pluralize(len(authors), 'author')}."
+        )
+    known = list(known_authors)
+    log_prior = np.log([max(1, known.count(a)) / len(known) for a in authors])
     owners = np.repeat(np.arange(len(each)), [len(some) for some in each])
     log_posterior = np.tile(log_prior, (len(each), 1))
     np.add.at(log_posterior, owners, log_p - log_prior)
@@ -126,15 +140,17 @@ def attack_groups(
     Raises
     ------
     InputError
-        No author has enough texts.
+        No author is known, or none has enough texts.
     """
     texts = check_whole_number("texts, the number of an author's texts that are read together,", texts, least=1)
     truth = np.array(authors, object)
     column = {name: j for j, name in enumerate(known)}
     places = {a: np.flatnonzero(truth == a) for a in sorted(set(authors)) if a in column}
+    if not places:
+        raise InputError("None of the authors is among the known authors. Use the same names for both.")
     places = {a: at for a, at in places.items() if len(at) >= texts}
     if not places:
-        raise InputError(f"No known author has {texts} texts. Set texts to a smaller number.")
+        raise InputError(f"No known author has {pluralize(texts, 'text')}. Set texts to a smaller number.")
     rng = np.random.default_rng(seed)
     hits = {}
     for author, at in places.items():
@@ -153,10 +169,10 @@ def attack_groups(
 
 
 def attack_authors(
-    known_texts: Sequence[str],
-    known_authors: Sequence[str],
-    releases: Sequence[str | Sequence[str]],
-    authors: Sequence[str],
+    known_texts: Sequence[OneRelease],
+    known_authors: Sequence[str | int],
+    releases: Sequence[OneRelease | Sequence[OneRelease]],
+    authors: Sequence[str | int],
     *,
     texts: int = 1,
     classifier: AuthorClassifier | None = None,
@@ -165,11 +181,12 @@ def attack_authors(
 
     Parameters
     ----------
-    known_texts, known_authors : sequence of str
-        The attacker's training data: original texts, or rewrites of them by the same mechanism.
-    releases : sequence of str, or of sequences of str
+    known_texts, known_authors : sequence
+        The attacker's training data: original texts, or rewrites of them by the same mechanism. An author is a name or
+        a whole number; a classifier receives both as str.
+    releases : sequence of str or RewriteResult, or of sequences of them
         One release of each text, or several.
-    authors : sequence of str
+    authors : sequence of str or int
         The true author of each text.
     texts : int, default 1
         How many texts of an author the attacker reads together.
@@ -184,14 +201,50 @@ def attack_authors(
     Raises
     ------
     InputError
-        The lists differ in length, no author has enough texts, or the classifier has no probabilities.
+        The lists are empty or differ in length, there are fewer than two known authors, no author has enough texts, or
+        the classifier has no probabilities.
     """
-    for one, other in ((known_texts, known_authors), (releases, authors)):
-        if len(one) != len(other):
-            numbers = f"{pluralize(len(one), 'text')} and {pluralize(len(other), 'author')}"
-            raise InputError(f"Give an author for each text: got {numbers}.")
-    classifier = letter_classifier() if classifier is None else classifier
+    training, names = [_text(t) for t in to_list(known_texts)], _names(known_authors)
+    released, truth = [_releases(r) for r in to_list(releases, "releases")], _names(authors)
+    for n, other in ((len(training), len(names)), (len(released), len(truth))):
+        if n != other:
+            counts = f"{pluralize(n, 'text')} and {pluralize(other, 'author')}"
+            raise InputError(f"Give an author for each text: got {counts}.")
+    if not released or not all(released):
+        raise InputError("There is no release to attack. Give at least one of each text.")
+    if (n := len(set(names))) < 2:
+        raise InputError(f"The known texts need two or more authors, not {n}. Add texts of another author.")
+    if classifier is None and max(len(t.strip()) for t in training) < 2:
+        raise InputError("The known texts are empty. Give texts with words.")
+    fitted = _fit(letter_classifier() if classifier is None else classifier, training, names)
+    return attack_groups(*log_probabilities(fitted, names, released), truth, texts)
+
+
+def _fit(classifier: AuthorClassifier, texts: list[str], names: list[str]) -> AuthorClassifier:
+    """Return the classifier after training. Raises InputError if it cannot give a probability of each author."""
     if lacking := [name for name in ("fit", "predict_proba") if not hasattr(classifier, name)]:
         raise InputError(f"The classifier has no {' and no '.join(lacking)}. Use one that returns probabilities.")
-    classifier.fit(list(known_texts), list(known_authors))
-    return attack_groups(*log_probabilities(classifier, known_authors, releases), authors, texts)
+    classifier.fit(texts, names)
+    if not hasattr(classifier, "classes_"):
+        raise InputError(
+            "The classifier has no classes_ after fit. Set it to the authors, in the order of predict_proba's columns."
+        )
+    return classifier
+
+
+def _text(value: Any) -> str:
+    return value.text if isinstance(value, RewriteResult) else one_text(value)
+
+
+def _releases(value: Any) -> list[str]:
+    """Return the releases of one text."""
+    return [_text(value)] if isinstance(value, str | RewriteResult) else [_text(v) for v in to_list(value, "releases")]
+
+
+def _names(values: Any) -> list[str]:
+    """Return the author of each text as a str. Raises InputError for other values than str and whole numbers."""
+    names = to_list(values, "authors")
+    for name in names:
+        if not isinstance(name, str | numbers.Integral):
+            raise InputError(f"An author must be a str or a whole number, not {type(name).__name__}. Use str(…).")
+    return [str(name) for name in names]

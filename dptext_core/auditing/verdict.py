@@ -13,9 +13,10 @@ from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
 from ..mechanisms.capabilities import public_context
 from ..privacy.guarantee import Guarantee
+from ..privacy.kinds import NotProtectedKind
 from ..privacy.numbers import at_least, bound, number, scientific
 from ..privacy.sampling import DEPTH, NoiseStream
-from ..support.checks import check_whole_number, real, shorten_repr, to_list
+from ..support.checks import check_whole_number, pluralize, real, shorten_repr, to_list
 from ..support.task import UNWATCHED, Task
 from .batches import in_batches
 from .checks import Look, Subject, failed, look_at
@@ -34,7 +35,7 @@ from .noise_source import noise_source
 from .outputs import audit_outputs, output_checks
 from .report import NOR, AuditReport, Check, format_share
 from .rewriting import Rewriter
-from .rules import OURS
+from .rules import OURS, flat
 from .sampled import TESTED, could_show, estimate
 from .second_process import in_two_processes
 from .statefulness import at_first
@@ -213,6 +214,20 @@ def _audit_whole_outputs(subject: Subject, report: AuditReport) -> AuditReport:
     return with_verdict(replace(report, checks=(*first, *stated, last)), subject)
 
 
+def _nothing_sampled(subject: Subject, inputs: Sequence[str]) -> str:
+    """Return the message for inputs of which no word is replaced."""
+    named = f"“{flat(inputs[0])}”" if inputs else "these inputs"
+    if others := inputs[1:]:
+        named += f" and {pluralize(len(others), 'other input')}"
+    if any(e.kind == NotProtectedKind.UNFLAGGED_WORDS for e in subject.guarantee.exposed):
+        advice = "Give texts with names, dates or other identifying words."
+    elif subject.m.by_word is not None:
+        advice = "Give words of its vocabulary that are not stop words."
+    else:
+        advice = "Give texts with words that are not stop words."
+    return f"The mechanism replaces no word of {named}. {advice}"
+
+
 def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
     """Complete the report of a mechanism that replaces words and states their distributions."""
     m, stream, meter = subject.m, subject.stream, subject.meter
@@ -224,8 +239,7 @@ def _audit_words(subject: Subject, report: AuditReport) -> AuditReport:
         if not probes:
             return with_verdict(replace(report, skipped=tuple(skipped)))
     if not probes:
-        why = f" ({skipped[0][0]}: {skipped[0][1]})" if skipped else ""
-        raise InputError(f"The mechanism samples nothing for these inputs{why}. Give words that it replaces.")
+        raise InputError(_nothing_sampled(subject, [text for text, _ in skipped]))
     if len(probes) > MAX_INPUTS:
         raise InputError(f"These texts have {len(probes):,} replaced words; an audit takes {MAX_INPUTS:,}. Give fewer.")
     later = probes_after(m, probes, stream.at("before"), meter)[: MAX_INPUTS - len(probes)]

@@ -303,7 +303,8 @@ def attacker_of(name: str | None, mechanism: Mechanism) -> Any:
     attacker = get_attacker(name)
     if isinstance(attacker, DataAttacker):
         raise InputError(
-            f"The attacker {attacker.name!r} needs a data set: see 'dptext bench run'. Use one of {attackers()}."
+            f"The attacker {attacker.name!r} needs texts of known authors. Use 'dptext bench authors' or, in Python, "
+            f"dpt.attacks.attack_authors. For your own text, use one of {attackers()}."
         )
     attacker.check(mechanism)
     return attacker

@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -27,10 +27,10 @@ from ..attacks import two_texts, which_text
 from ..errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribution
 from ..mechanisms import recommended
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.option_meta import option_meta
-from ..mechanisms.registry import accounting_unit, get_mechanism, mechanism_class
+from ..mechanisms.registry import accounting_unit
+from ..mechanisms.setting import Setting
 from ..privacy.sampling import NoiseStream
-from ..support.checks import check_whole_number, one_text, real, shorten_repr, text_list, to_list
+from ..support.checks import check_whole_number, one_text, shorten_repr, text_list, to_list
 from ..support.private import Private
 from ..support.statistics import student
 from ..support.task import UNWATCHED, Task
@@ -42,6 +42,7 @@ from .metrics import METRICS, score
 from .metrics.registry import Metric
 from .metrics.registry import measure as metric_of
 from .target_figures import TARGETS, TargetFigure
+from .trade_off_settings import POINTS, axes
 
 #: How often a rewrite is distinguished from one of another text.
 TOLD = "two_texts"
@@ -49,8 +50,8 @@ TOLD = "two_texts"
 CERTAINTY = "certainty"
 #: Available measures of a point: metrics of its rewrites, figures from probabilities, two texts, and a fact.
 MEASURES = (*METRICS, *(t for t in TARGETS if t != "total"), TOLD, CERTAINTY)
-#: Default number of points on each mechanism's own ε axis, and of rewrites at each point.
-POINTS, DRAWS = 7, 5
+#: Default number of rewrites at each point.
+DRAWS = 5
 #: Points of each setting before a first answer: the middle, both ends, and one between them.
 FEWEST = 4
 #: Steps of progress per point.
@@ -104,9 +105,10 @@ class TradeOffPoint(Private):
     """One setting at one ε, over several draws with fresh noise.
 
     setting, index: the numbers of the setting and of its ε in the request. mechanism: at this ε. total: the ε of one
-    released rewrite. texts: the rewrites. scores: for each metric of a text one number per draw. measured: figures from
-    probabilities, and of attackers on rewrites made for them. reasons: why a measure is missing. error: why there is no
-    rewrite, if there is none. fact: the fact of "certainty", if measured.
+    released rewrite. texts: the rewrites; none for a mean over several texts. scores: for each metric of a text one
+    number per draw, or per text. measured: figures from probabilities, and of attackers on rewrites made for them.
+    reasons: why a measure is missing. error: why there is no rewrite, if there is none. fact: the fact of "certainty",
+    if measured. originals: the number of texts that were rewritten. draws_each: the rewrites of each in a mean.
     """
 
     setting: int
@@ -120,8 +122,15 @@ class TradeOffPoint(Private):
     seed: int | None = None
     index: int = 0
     fact: Fact | None = None
+    originals: int = 1
+    draws_each: int = 0
 
-    _shown: ClassVar[tuple[str, ...]] = ("setting", "mechanism", "total", "texts")
+    _shown: ClassVar[tuple[str, ...]] = ("setting", "mechanism", "total", "originals", "draws")
+
+    @property
+    def draws(self) -> int:
+        """Return the number of rewrites of each text."""
+        return self.draws_each or len(self.texts)
 
     @property
     def epsilon(self) -> float:
@@ -150,33 +159,9 @@ class TradeOffPoint(Private):
         raise NoDistribution(self.reasons.get(name) or self.error or missing)
 
 
-def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
-    """Return the option of a mechanism, besides ε, that trades privacy for utility, and values worth trying.
-
-    Such as K, or the clipping range. None if it has none.
-    """
-    cls = mechanism_class(mechanism)
-    for field in dataclasses.fields(cls.config_cls):
-        if values := option_meta(field).trade_off_values:
-            return field.name, values
-    if cls.clipping is None:
-        return None
-    names = tuple(cls.clipping.ranges({}))
-    return (cls.clipping.name, names) if len(names) > 1 else None
-
-
-def grid(mechanism: Mechanism, points: int = POINTS) -> tuple[float, ...]:
-    """Return ``points`` values of ε over a mechanism's own axis, evenly on a logarithmic one, to three digits."""
-    points = check_whole_number("points, the number of ε,", points, least=1)
-    low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
-    high = min(high, mechanism.max_epsilon)
-    epsilons = [default] if points == 1 else np.geomspace(low, high, points).tolist()
-    return tuple(dict.fromkeys(float(f"{e:.3g}") for e in epsilons))
-
-
 def tradeoff(
-    text: str | Sequence[str],
-    settings: Sequence[Mechanism | str],
+    text: str | Iterable[str],
+    settings: Sequence[Mechanism | Setting | str],
     epsilons: Sequence[float] | None = None,
     draws: int = DRAWS,
     metrics: Sequence[str] = ("cosine", "best"),
@@ -192,10 +177,10 @@ def tradeoff(
 
     Parameters
     ----------
-    text : str, or sequence of str
+    text : str, or iterable of str
         One text, or several: then a point is the mean over the texts, with an interval over them.
-    settings : sequence of Mechanism or str
-        Mechanisms, whose ε does not matter, or their names.
+    settings : sequence of Mechanism, Setting or str
+        Mechanisms or settings, whose ε does not matter, or names of mechanisms.
     epsilons : sequence of float, optional
         The same for all; by default, ``points`` values on the axis of each mechanism.
     draws : int
@@ -226,16 +211,19 @@ def tradeoff(
     ------
     ConfigError
         An argument is invalid, before anything is sampled.
+    InputError
+        There is no text, or a text is not a str.
     Cancelled
         The task was cancelled.
     """
-    several = text_list(text) if isinstance(text, (list, tuple)) else ()
+    is_one = isinstance(text, str | bytes) or not hasattr(type(text), "__iter__")
+    several = None if is_one else text_list(text)
+    if several == []:
+        raise InputError("There are no texts. Give at least one.")
     if several and (fact or prepare):
         raise ConfigError("fact and prepare apply to one text, but there are several. Omit both.")
     only = "" if several else one_text(text)
-    instances = [get_mechanism(s) if isinstance(s, str) else s for s in to_list(settings, "settings")]
-    if not instances or not all(isinstance(m, Mechanism) for m in instances):
-        raise ConfigError("A setting must be a mechanism, or its name. Give at least one.")
+    at = axes(settings, epsilons, points)
     draws = check_whole_number("draws, the number of rewrites at each point,", draws, least=1)
     names = tuple(dict.fromkeys(to_list(metrics, "metrics")))
     for name in names:
@@ -243,19 +231,10 @@ def tradeoff(
             raise ConfigError(
                 f"{shorten_repr(name)} is not a known measure. Use one of {', '.join(MEASURES)}."
             )
-    axes = [_axis(m, epsilons, points) for m in instances]
     if several:
-        return _mean_points(several, axes, draws, names, NoiseStream(seed), alternatives, task or UNWATCHED)
-    reader = FactReader([axis[0] for axis in axes], fact, alternatives=alternatives)
-    return _points(only, axes, draws, names, NoiseStream(seed), reader, prepare, task or UNWATCHED)
-
-
-def _axis(m: Mechanism, epsilons: Sequence[float] | None, points: int) -> list[Mechanism]:
-    """Return the mechanism at each ε, by default those of its own axis."""
-    chosen = grid(m, points) if epsilons is None else [real("ε", e) for e in to_list(epsilons, "ε")]
-    if not chosen:
-        raise ConfigError("epsilons must be a list of numbers with at least one ε.")
-    return [m.replace(epsilon=e) for e in chosen]
+        return _mean_points(several, at, draws, names, NoiseStream(seed), alternatives, task or UNWATCHED)
+    reader = FactReader([axis[0] for axis in at], fact, alternatives=alternatives)
+    return _points(only, at, draws, names, NoiseStream(seed), reader, prepare, task or UNWATCHED)
 
 
 def _points(
@@ -328,7 +307,8 @@ def _mean_point(points: Sequence[TradeOffPoint], seed: int | None) -> TradeOffPo
         measured[name] = TargetFigure(over.mean, (over.low, over.high), len(values))
     reasons = {n: why for p in there for n, why in p.reasons.items() if n not in scores and n not in measured}
     total, first = float(np.mean([p.total for p in there])), there[0]
-    return TradeOffPoint(first.setting, first.mechanism, total, (), scores, measured, reasons, "", seed, first.index)
+    mean = TradeOffPoint(first.setting, first.mechanism, total, (), scores, measured, reasons, "", seed, first.index)
+    return dataclasses.replace(mean, originals=len(there), draws_each=first.draws)
 
 
 def _point(
@@ -479,7 +459,8 @@ def rows(points: Sequence[TradeOffPoint]) -> list[dict[str, Any]]:
             "epsilon": p.epsilon,
             "counts": accounting_unit(p.mechanism.name),
             "total_epsilon": None if math.isnan(p.total) else p.total,
-            "draws": len(p.texts),
+            "texts": p.originals,
+            "draws": p.draws,
         }
         for n in names:
             v = p.value(n) if p.has(n) else None

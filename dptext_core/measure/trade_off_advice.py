@@ -115,7 +115,7 @@ def advise(points: Sequence[TradeOffPoint], hidden: str, limit: float, kept: str
     best = sure[0] if sure else None
     rivals = [p for p in sure[1:] if _overlap(p.value(kept), sure[0].value(kept))]
     nearest = min(known, key=lambda p: p.value(hidden).mean, default=None)
-    draws = min((len(p.texts) for p in known), default=0)
+    draws = min((p.originals * p.draws for p in known), default=0)
     return Advice(
         hidden, limit, kept, best, tuple(rivals), tuple(doubtful), None if best else nearest, len(known), draws
     )

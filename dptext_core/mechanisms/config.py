@@ -124,6 +124,13 @@ def keep_stopwords_option(presets: Mapping[str, bool] | None = None) -> Any:
     )
 
 
+def with_presets(config: type, name: str, **presets: Any) -> Any:
+    """Return the field of a base config once more, with values in more presets."""
+    (field,) = (f for f in dataclasses.fields(config) if f.name == name)
+    meta = option_meta(field)
+    return dataclasses.replace(meta, presets={**meta.presets, **presets}).field(field.default)
+
+
 def stop_list(config: Any) -> str | None:
     """Return the file of stop words in a config; None for the default list, or without the option."""
     return getattr(config, "stopwords", None)

@@ -22,7 +22,7 @@ from ..results import attacker_rows, belief
 from ..results import summary as store
 from ..results.conditions import UNKNOWN_WORDS
 from ..results.data_titles import title
-from ..results.leaderboard import Board, Rows, at_equal_belief, board, bundled_summaries
+from ..results.leaderboard import Board, Rows, at_equal_belief, board, bundled_summaries, first_level, first_privacy
 from ..results.leaderboard_text import (
     agreement,
     answer,
@@ -30,6 +30,7 @@ from ..results.leaderboard_text import (
     elsewhere,
     first_by_judge,
     join_names,
+    level_text,
     rankings,
     refused_text,
     table,
@@ -46,9 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
     takes.add_argument("--judge", metavar="METRIC", help="utility metric (default: the first of the data set)")
     takes.add_argument(
-        "--privacy", metavar="METRIC", help="privacy metric that is equal for all (default: the first of the data set)"
+        "--privacy", metavar="METRIC", help="privacy metric that is equal for all (default: as on Findings)"
     )
-    takes.add_argument("--at", type=float, metavar="X", help="value of the privacy metric (default: the middle level)")
+    takes.add_argument("--at", type=float, metavar="X", help="value of the privacy metric (default: as on Findings)")
     takes.add_argument("--every", action="store_true", help="show all settings of each mechanism")
     takes.add_argument("--draw-stop-words", action="store_true", help="also show settings that replace stop words")
     takes.add_argument(
@@ -110,20 +111,24 @@ def _ranking(args: argparse.Namespace, rows: Rows) -> Board:
     if args.set not in known:
         raise ConfigError(f"There are no rows of {args.set!r}. Use one of {', '.join(known)}.")
     judge = args.judge or rows.judges(args.set)[0]
-    privacy = args.privacy or rows.measures(args.set)[0]
-    for name, there, what in (
-        (judge, rows.judges(args.set), "--judge"),
-        (privacy, rows.measures(args.set), "--privacy"),
-    ):
-        if name not in there:
+    scales = rows.measures(args.set)
+    if belief.METRIC not in scales and args.set in at_equal_belief().data_sets():
+        scales.append(belief.METRIC)
+    for name, there, what in ((judge, rows.judges(args.set), "--judge"), (args.privacy, scales, "--privacy")):
+        if name is not None and name not in there:
             raise ConfigError(f"There are no rows for this {what}. Use one of {', '.join(there)}.")
+    stop_words = None if args.privacy == belief.METRIC else not args.draw_stop_words
+    privacy = args.privacy or first_privacy(rows, args.set, judge, stop_words, args.unknown_words)
     bounds = measure(privacy)
     if args.at is not None and not bounds.low <= args.at <= bounds.high:  # rejects NaN too
         raise ConfigError(f"--at must be between {bounds.low:g} and {bounds.high:g} for {privacy}; got {args.at:g}.")
     if args.judges and args.format == "latex":
         raise ConfigError("--judges cannot print LaTeX. Use --format csv or json.")
-    stop_words = None if privacy == belief.METRIC else not args.draw_stop_words
-    at = rows.levels(args.set, privacy)[1] if args.at is None else args.at
+    at = args.at
+    if at is None:
+        at = first_level(rows, args.set, judge, privacy, stop_words, args.unknown_words)
+        others = " or ".join(f"{x:g}" for x in rows.levels(args.set, privacy) if x != at)
+        print(f"Level {at:g}: {level_text(privacy, at)}. Choose another with --at, such as {others}.", file=sys.stderr)
     return board(rows, args.set, judge, privacy, at, stop_words, args.every, args.unknown_words)
 
 

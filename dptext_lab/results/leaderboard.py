@@ -266,6 +266,35 @@ def board(
     )
 
 
+def first_privacy(rows: Rows, data: str, judge: str, stop_words: bool | None = True, unknown_words: str = "") -> str:
+    """Return the privacy metric that a board begins with: the first with settings to compare, or else with any."""
+
+    def settings(privacy: str) -> int:
+        at = first_level(rows, data, judge, privacy, stop_words, unknown_words)
+        return len(board(rows, data, judge, privacy, at, stop_words, False, unknown_words).entries)
+
+    counts: dict[str, int] = {}
+    for privacy in rows.measures(data):
+        counts[privacy] = settings(privacy)
+        if counts[privacy] > 1:
+            return privacy
+    return max(counts, key=lambda m: counts[m])
+
+
+def first_level(
+    rows: Rows, data: str, judge: str, privacy: str, stop_words: bool | None = True, unknown_words: str = ""
+) -> float:
+    """Return the level that a board begins with: the middle one if it has settings to compare, or else the one with
+    the most."""
+
+    def settings(at: float) -> int:
+        return len(board(rows, data, judge, privacy, at, stop_words, False, unknown_words).entries)
+
+    levels = rows.levels(data, privacy)
+    middle = levels[1]
+    return middle if settings(middle) > 1 else max((middle, *levels), key=settings)
+
+
 def _lines(
     rows: Rows, data: str, judge: str, privacy: str, stop_words: bool | None
 ) -> dict[str, list[tuple[Row, Row]]]:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from dptext_core.errors import ConfigError
-from dptext_core.measure import trade_off
+from dptext_core.measure import trade_off_settings
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of, mechanism_class
 from dptext_core.mechanisms.setting import Setting, SettingFields
@@ -447,7 +447,7 @@ def of_settings(
     entries = []
     for number, setting in enumerate(settings):
         given = epsilons[number % len(epsilons)] if epsilons else ()
-        levels = given or trade_off.grid(setting.make(), LEVELS)
+        levels = given or trade_off_settings.grid(setting.make(), LEVELS)
         points = tuple(setting.ordered().at(e) for e in levels)
         for one in points:
             one.make()  # an invalid ε fails before any measurement

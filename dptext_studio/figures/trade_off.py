@@ -268,7 +268,7 @@ def _hover_text(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str
             lines.append(
                 f"{_CHANCES.get(name, metric_info(name).title)}: {_value(p.value(name), metric_info(name).digits)}{by}"
             )
-    lines.append(f"{len(p.texts)} {'draw' if len(p.texts) == 1 else 'draws'}" + " · on the front" * on_front)
+    lines.append(f"{p.draws} {'draw' if p.draws == 1 else 'draws'}" + " · on the front" * on_front)
     return "<br>".join(lines)
 
 

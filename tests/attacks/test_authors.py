@@ -80,7 +80,71 @@ def test_a_classifier_of_ones_own_reads_every_release_of_a_text():
 def test_letters_recognise_authors_by_default():
     known = ["the colour of it", "a colour to see", "the color of it", "a color to see"]
     found = dpt.attacks.attack_authors(known, ["uk", "uk", "us", "us"], ["my colour", "my color"], ["uk", "us"])
-    assert found.success == 1.0 and "recognises 100% of 2 authors" in found.sentence()
+    assert found.success == 1.0
+    assert found.sentence() == (
+        "From one text, the attacker recognises the author 100% of the time (2 texts of 2 authors; 95% CI 16% to "
+        "100%). Guessing is right 50% of the time."
+    )
+
+
+COLOURS = ["the colour of it", "a colour to see", "the color of it", "a color to see"]
+
+
+def test_the_sentence_says_of_what_the_share_is():
+    log_p, truth = weak_evidence(60)
+    several = authors.attack_groups(log_p, KNOWN.tolist(), EVEN, truth, 5).sentence()
+    assert several.startswith("From 5 texts of an author, the attacker recognises the author ")
+    assert "of the time (200 groups of 4 authors; 95% CI " in several
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1], np.array([0, 0, 1, 1]), ["0", "0", "1", "1"]])
+def test_authors_may_be_whole_numbers(labels):
+    assert dpt.attacks.attack_authors(COLOURS, labels, ["my colour", "my color"], labels[1:3]).success == 1.0
+
+
+def test_releases_may_be_results_of_rewrites():
+    mechanism = dpt.get_mechanism("custext", epsilon=100.0)
+    results = [mechanism.rewrite(t, seed=1) for t in ("a blue colour", "the red color")]
+    texts = [r.text for r in results]
+    given, expected = (
+        dpt.attacks.attack_authors(COLOURS, [0, 0, 1, 1], one, [0, 1]) for one in ([[results[0]], results[1]], texts)
+    )
+    assert given == expected
+
+
+@pytest.mark.parametrize(
+    ("known_texts", "known", "releases", "truth", "message"),
+    [
+        (["ab cd"], ["ann"], ["ab"], ["ann"], "need two or more authors, not 1. Add texts of another"),
+        ([], [], ["ab"], ["ann"], "need two or more authors, not 0"),
+        (COLOURS, ["a", "a", "b", "b"], [], [], "There is no release to attack"),
+        (COLOURS, ["a", "a", "b", "b"], [[]], ["a"], "There is no release to attack"),
+        (COLOURS, ["a", "a", "b", "b"], ["x"], ["c"], "None of the authors is among the known authors"),
+        (COLOURS, ["a", "a", "b", None], ["x"], ["a"], "An author must be a str or a whole number, not NoneType"),
+        (COLOURS, ["a", "a", "b", "b"], [7], ["a"], "Give a list of releases, not int"),
+        (["", " "], ["a", "b"], ["x"], ["a"], "The known texts are empty"),
+        ("a text", ["a"], ["x"], ["a"], "Give a list of texts, not str"),
+    ],
+)
+def test_unusable_lists_are_refused_with_advice(known_texts, known, releases, truth, message):
+    with pytest.raises(dpt.InputError, match=message):
+        dpt.attacks.attack_authors(known_texts, known, releases, truth)
+
+
+def test_a_classifier_must_name_the_columns_of_its_probabilities():
+    class Nameless:
+        def fit(self, texts, labels):
+            return self
+
+        def predict_proba(self, texts):
+            return np.full((len(texts), 3), 1 / 3)
+
+    with pytest.raises(dpt.InputError, match="has no classes_ after fit"):
+        dpt.attacks.attack_authors(COLOURS, [0, 0, 1, 1], ["x"], [0], classifier=Nameless())
+    named = Nameless()
+    named.classes_ = ["0", "1"]
+    with pytest.raises(dpt.InputError, match=r"shape \(1, 3\). Return a row for each of 1 text, .* of 2 authors"):
+        dpt.attacks.attack_authors(COLOURS, [0, 0, 1, 1], ["x"], [0], classifier=named)
 
 
 def test_an_author_of_many_known_texts_is_not_guessed_more_often_from_many_texts():

@@ -307,7 +307,7 @@ def test_a_report_is_plain_values():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"inputs": ["the"]}, dpt.InputError, "samples nothing"),
+        ({"inputs": ["the"]}, dpt.InputError, "replaces no word of “the”"),
         ({"inputs": []}, dpt.InputError, "is empty"),
         ({"inputs": "doctor"}, dpt.InputError, "list"),
         ({"inputs": [f"w{i}" for i in range(1001)]}, dpt.InputError, "at most 1,000"),
@@ -320,6 +320,24 @@ def test_a_report_is_plain_values():
 def test_what_cannot_be_audited_says_so(arguments, error, message):
     with pytest.raises(error, match=message):
         audit(dpt.get_mechanism("diffractor", epsilon=1.0), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        (
+            "redact",
+            ["sun", "moon"],
+            "replaces no word of “sun” and 1 other input. Give texts with names, dates or other",
+        ),
+        ("custext", ["the"], "replaces no word of “the”. Give words of its vocabulary that are not stop words."),
+        ("dp-mlm", ["the"], "replaces no word of “the”. Give texts with words that are not stop words."),
+    ],
+)
+def test_inputs_of_which_nothing_is_replaced_are_refused_in_one_message(name, words, message):
+    with pytest.raises(dpt.InputError) as refused:
+        audit(dpt.get_mechanism(name), words)
+    assert message in str(refused.value) and "Token" not in str(refused.value)
 
 
 def test_a_list_of_epsilons_is_refused():

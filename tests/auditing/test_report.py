@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -213,6 +214,31 @@ def test_a_report_in_plain_values():
     assert own["witness"]["p_first"] == pytest.approx(0.5) and own["witness"]["p_second"] == pytest.approx(0.25)
     assert own["witness"]["sentence"] == WITNESS.sentence() and own["checks"][1]["draws"] == 40
     assert replace(REPORT, witness=None).to_dict()["witness"] is None
+
+
+def test_the_sentence_is_short_for_every_report():
+    """It depends on these fields alone, so this covers every mechanism. A number of any size is one word."""
+    numbers = (0.0, 1.234567e-9, 1.5, 123_456.789, 1.234e17, math.inf)
+    names = ("released text", "a check of a long name, with the words of its whole file")
+    longest = 0
+    for verdict, claimed, measured, exact, unit in itertools.product(
+        ("holds", "refuted", "inconclusive"), numbers, numbers, (True, False), ("", "place on the list")
+    ):
+        for name, reason, inputs, pairs in itertools.product(names, ("", "It leaks."), (1, 12_345), (0, 9)):
+            report = replace(
+                REPORT,
+                verdict=verdict,
+                claimed=claimed,
+                measured=measured,
+                exact=exact,
+                unit=unit,
+                reason=reason,
+                inputs=inputs,
+                pairs=pairs,
+                checks=(Check(name, "refuted", ""),),
+            )
+            longest = max(longest, len(report.sentence().split()))
+    assert 30 < longest <= 40
 
 
 @pytest.mark.parametrize(

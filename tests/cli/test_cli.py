@@ -658,7 +658,7 @@ def test_attack_says_what_an_attacker_finds_out(run):
     for more, says in (
         ((), "--attacker with one of: best-guess, "),
         (("--attacker", "nobody"), "There is no attacker"),
-        (("--attacker", "static"), "needs a data set"),
+        (("--attacker", "static"), "Use 'dptext bench authors' or, in Python, dpt.attacks.attack_authors."),
         (("--attacker", "best-guess", "--index", "99"), "no step 99"),
         (("--attacker", "best-guess", "--index", "0"), "is unchanged"),
         (("--attacker", "best-guess", "--answers", "2"), "does not use --answers"),

@@ -16,8 +16,9 @@ from dptext_core import cli
 from dptext_core.attacks import two_texts, which_text
 from dptext_core.measure import calibration, metrics, target_figures, trade_off
 from dptext_core.measure.target_figures import TargetFigure
-from dptext_core.measure.trade_off import TradeOffPoint, Value, add_metrics, grid, pareto_front, second_option, tradeoff
+from dptext_core.measure.trade_off import TradeOffPoint, Value, add_metrics, pareto_front, tradeoff
 from dptext_core.measure.trade_off_advice import advise, has_enough_points, unreadable_note
+from dptext_core.measure.trade_off_settings import grid, second_option
 from dptext_core.privacy.sampling import NoiseStream
 
 TEXT = "My doctor sent a letter to my sister."
@@ -152,7 +153,7 @@ def test_each_axis_is_the_mechanisms_own():
     ("given", "said"),
     [
         ({"settings": []}, "Give at least one"),
-        ({"settings": [3]}, "Give at least one"),
+        ({"settings": [3]}, "a Setting or a mechanism's name, not int"),
         ({"settings": ["nothing"]}, "nothing"),
         ({"draws": 0}, "at least 1"),
         ({"metrics": ["total"]}, "not a known measure"),
@@ -356,3 +357,51 @@ def test_a_point_over_several_texts_is_the_mean_of_its_texts():
         assert p.total == pytest.approx(np.mean([m.guarantee(t).total for t in texts]))
     with pytest.raises(dpt.ConfigError, match="Omit both"):
         tradeoff(texts, [SWAP], fact="film")
+
+
+def test_a_point_over_several_texts_counts_them_and_their_rewrites():
+    texts = [TEXT, "A letter to my doctor."]
+    (p,) = tradeoff(texts, [SWAP], (2.0,), 3, ("unchanged", "n_w"), 7)
+    assert (p.originals, p.draws) == (2, 3) and "originals=2, draws=3" in repr(p)
+    (row,) = csv.DictReader(io.StringIO(trade_off.to_csv([p])))
+    assert (row["texts"], row["draws"]) == ("2", "3")
+    assert advise([p], "n_w", 1.0, "unchanged").draws == 6
+    (one,) = tradeoff(texts, [SWAP], (2.0,), 1, ("unchanged", "n_w"), 7)
+    assert "One draw" not in advise([one], "n_w", 1.0, "unchanged").doubt()
+    (alone,) = tradeoff(TEXT, [SWAP], (2.0,), 3, ("unchanged",), 7)
+    assert (alone.originals, alone.draws) == (1, 3)
+
+
+@pytest.mark.parametrize("given", [tuple, np.array, iter])
+def test_texts_may_come_from_any_iterable(given):
+    texts = [TEXT, "A letter to my doctor."]
+    found = [[p.scores for p in tradeoff(t, [SWAP], (2.0,), 2, ("unchanged",), 7)] for t in (texts, given(texts))]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ([], "There are no texts. Give at least one"),
+        (iter(()), "There are no texts. Give at least one"),
+        ([TEXT, 3], r"must be a str, not int\. Convert it .* It is number 2 of 2"),
+        (3, r"must be a str, not int\. Convert it"),
+        (b"a text", "must be a str, not bytes"),
+        ({TEXT: 1}, "Give a list of texts, not dict"),
+    ],
+)
+def test_texts_that_are_none_are_explained(text, message):
+    with pytest.raises(dpt.InputError, match=message):
+        tradeoff(text, [SWAP])
+
+
+def test_a_setting_may_be_the_shared_object():
+    settings = [dpt.get_mechanism("diffractor", noise="tem"), dpt.Setting.of("diffractor", noise="tem", epsilon=9.0)]
+    first, second = (points([s], measures=("unchanged",)) for s in settings)
+    assert [(p.epsilon, p.texts, p.label) for p in first] == [(p.epsilon, p.texts, p.label) for p in second]
+    with pytest.raises(dpt.ConfigError, match="a Setting or a mechanism's name, not int"):
+        tradeoff(TEXT, [3])
+    with pytest.raises(dpt.ConfigError, match="Give at least one mechanism"):
+        tradeoff(TEXT, [])
+    with pytest.raises(dpt.ConfigError, match="Unknown option 'noises'"):
+        tradeoff(TEXT, [dpt.Setting.of("diffractor", noises="tem")])

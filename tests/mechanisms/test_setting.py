@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -17,6 +18,7 @@ from dptext_core import cli
 from dptext_core.cli import arguments
 from dptext_core.mechanisms.registry import fields_of
 
+RESULTS = Path(__file__).parents[2] / "assets/benchmarks/results.json"
 NAMES = [spec.name for spec in dpt.mechanisms()]
 
 
@@ -148,18 +150,38 @@ def test_flags_say_where_files_lie_unless_they_are_for_others(tmp_path):
 @pytest.mark.parametrize(
     ("mechanism", "preset", "options"),
     [
-        ("custext", "paper", {"oov": "keep"}),
+        ("custext", "paper", {"oov": "keep", "keep_stopwords": False}),
+        ("mvc", "paper", {"oov": "keep", "keep_stopwords": False}),
+        ("santext-plus", "paper", {"oov": "keep", "keep_stopwords": False}),
+        ("diffractor", "paper", {"oov": "keep"}),
         ("custext", "benchmark", {"k": 50, "strategy": "record", "keep_stopwords": False}),
         ("santext", "benchmark", {"keep_stopwords": False}),
         ("mvc", "benchmark", {}),
         ("dp-mlm", "paper", {"clip": "paper"}),
         ("dp-mlm", "benchmark", {}),
+        ("dp-mlm-plus", "benchmark", {"clip": "paper"}),
+        ("santext-plus", "benchmark", {"oov": "keep", "keep_stopwords": False}),
         ("dp-sentence", "paper", {}),
     ],
 )
 def test_a_preset_names_the_options_of_the_paper_or_of_the_benchmarks(mechanism, preset, options):
     found = dpt.Setting.of(mechanism, preset=preset, epsilon=3.0)
     assert found == dpt.Setting(mechanism, options, 3.0) and found.make().config.epsilon == 3.0
+
+
+def test_the_preset_of_the_benchmarks_has_bundled_rows():
+    """Of every mechanism with rows. If some rows have the default for unknown words, the preset has it too."""
+    rows: dict[str, list[dpt.Setting]] = {}
+    for row in json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]:
+        if row["mechanism"] != "baseline":
+            rows.setdefault(row["mechanism"], []).append(dpt.Setting(row["mechanism"], row["options"]))
+    assert len(rows) >= 20
+    for name, ran in rows.items():
+        preset = dpt.Setting.of(name, preset="benchmark").full()
+        there = [s.full() for s in ran]
+        assert preset in there, name
+        default = dpt.Setting(name).full().get("oov")
+        assert preset.get("oov") == default or default not in [s.get("oov") for s in there], name
 
 
 def test_given_options_win_over_a_preset_and_another_one_is_refused():

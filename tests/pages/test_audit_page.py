@@ -125,7 +125,7 @@ def test_words_that_stay_give_an_error_in_plain_words():
     at = choose(app(), "diffractor")
     at.text_area(key="audit_lines").set_value("the").run()
     settle(at)
-    assert "samples nothing" in at.error[0].value and not at.metric
+    assert "replaces no word of" in at.error[0].value and not at.metric
 
 
 def test_too_many_lines_are_refused():

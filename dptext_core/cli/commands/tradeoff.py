@@ -7,7 +7,7 @@ import argparse
 import dptext_core as dpt
 
 from ...errors import ConfigError
-from ...measure import trade_off
+from ...measure import trade_off, trade_off_settings
 from ...mechanisms.base import Mechanism
 from ...support.task import on_terminal
 from ..arguments import add_seed, add_text, epsilons, positive, read_by
@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--points",
         type=positive,
         metavar="N",
-        help=f"number of values of ε on the axis of each mechanism (default {trade_off.POINTS})",
+        help=f"number of values of ε on the axis of each mechanism (default {trade_off_settings.POINTS})",
     )
     parser.add_argument("--epsilon", type=read_by(epsilons), metavar="E[,E…]", help="use these ε for all mechanisms")
     parser.add_argument(
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> None:
             args.draws,
             metrics,
             args.seed,
-            points=args.points or trade_off.POINTS,
+            points=args.points or trade_off_settings.POINTS,
             fact=args.fact,
             alternatives=None if args.alternatives is None else decode_argument(args.alternatives).split(","),
             task=on_terminal("measuring"),

@@ -57,6 +57,7 @@ from ..config import (
     recase_option,
     stopwords_option,
     surrogates_option,
+    with_presets,
 )
 from ..likelihood import Likelihood
 from ..registry import mechanism_class
@@ -164,6 +165,7 @@ class DPMLMConfig:
 class DPMLMPlusConfig(DPMLMConfig):
     """Options of DP-MLM±: those of DP-MLM, and the probabilities of adding and deleting."""
 
+    clip: str = with_presets(DPMLMConfig, "clip", benchmark="paper")
     add_prob: float = option(
         0.1,
         label="Probability of adding a word (A)",

@@ -55,7 +55,8 @@ class CusTextConfig(SpaceConfig):
     """Options of CusText."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 30.0)
-    keep_stopwords: bool = keep_stopwords_option({"benchmark": False})
+    #: The paper's three strategies "replace all tokens" (Section 4.5). Saving stop words is a variant (Table 5, +).
+    keep_stopwords: bool = keep_stopwords_option({"paper": False, "benchmark": False})
     k: int = option(
         20,
         label="Output words K",

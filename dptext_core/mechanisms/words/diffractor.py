@@ -47,7 +47,7 @@ from ...privacy.terms import Metric
 from ...support.checks import without_path
 from ...support.task import UNWATCHED, Task
 from ...words.lists import CONFIGURATIONS, check_list
-from ..config import epsilon_option, option
+from ..config import epsilon_option, keep_stopwords_option, option
 from .diffractor_channel import DiffractorChannel
 from .list_bundle import Bundle, bundle
 from .list_draws import _list_outputs, _random, _read_noise, _words_each
@@ -79,6 +79,8 @@ class DiffractorConfig(WordConfig):
     """Options of 1-Diffractor. ``lists``: names of lists, or one of the paper's configurations L0, L1, L2."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 10.0, "per word and place on the list")
+    #: Unlike other mechanisms in the paper, 1-Diffractor keeps “a”, “and”, “with” and “is” there (Tables 6 and 7).
+    keep_stopwords: bool = keep_stopwords_option()
     noise: str = option(
         "geometric",
         label="Noise",

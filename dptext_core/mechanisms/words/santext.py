@@ -27,7 +27,7 @@ from ...privacy.kinds import ConditionKind, NotProtectedKind
 from ...privacy.sampling import DEPTH, NoiseStream, draw
 from ...privacy.terms import Condition, NotProtected
 from ...support.task import UNWATCHED, Task
-from ..config import epsilon_option, keep_stopwords_option, option
+from ..config import epsilon_option, keep_stopwords_option, option, with_presets
 from . import normalisers
 from .word_options import SpaceConfig
 from .word_prior import PriorMechanism, prior_option
@@ -39,7 +39,7 @@ class SanTextConfig(SpaceConfig):
     """Options of SanText."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(None, 4.0, 40.0, "per word and unit of distance")
-    keep_stopwords: bool = keep_stopwords_option({"benchmark": False})
+    keep_stopwords: bool = keep_stopwords_option({"paper": False, "benchmark": False})
     prior: str = prior_option()
 
 
@@ -47,6 +47,7 @@ class SanTextConfig(SpaceConfig):
 class SanTextPlusConfig(SanTextConfig):
     """Options of SanText+."""
 
+    oov: str = with_presets(SanTextConfig, "oov", benchmark="keep")
     sensitive: float = option(
         0.9,
         label="Share of sensitive words",

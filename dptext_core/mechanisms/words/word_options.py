@@ -23,7 +23,9 @@ class WordConfig:
     """Options of every word-level mechanism."""
 
     epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 10.0)
-    keep_stopwords: bool = keep_stopwords_option()
+    #: The papers sample every word of the vocabulary. For example, MVC, TEM, Vickrey, Gumbel and Mahalanobis replace
+    #: “this”, “is” and “to” in Table 7 of the 1-Diffractor paper.
+    keep_stopwords: bool = keep_stopwords_option({"paper": False})
     oov: str = option(
         "random",
         label="Unknown words",

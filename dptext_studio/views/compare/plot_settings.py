@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.measure import trade_off
+from dptext_core.measure import trade_off_settings
 from dptext_core.mechanisms import codec, recommended
 from dptext_lab.results import curves
 
@@ -47,7 +47,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
     found: dict[str, Any] = {}
     for setting in settings:
         name = setting.mechanism
-        option, tries = trade_off.second_option(name) or ("", ())
+        option, tries = trade_off_settings.second_option(name) or ("", ())
         value = setting.full().get(option)
         begun = recommended.with_recommended(dpt.Setting(name)).options
         others = {k for k, v in setting.options.items() if k != option and (k not in begun or v != begun[k])}
@@ -105,7 +105,7 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
         )
         for name in names:
             values: Sequence[Any] = ()
-            if (second := trade_off.second_option(name)) is not None:
+            if (second := trade_off_settings.second_option(name)) is not None:
                 values = second_control(name, *second)
             settings += [
                 recommended.with_recommended(dpt.Setting(name, {second[0]: v} if second and v is not None else {}))

@@ -76,20 +76,18 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
         key=stay(f"found_judge_{data}"),
         help="The utility measure and the model that judges it.",
     )
+    measures = rows.measures(data)
+    default = leaderboard.first_privacy(rows, data, rows.judges(data)[0])
     privacy = right.selectbox(
         "Equal privacy",
-        rows.measures(data),
+        measures,
+        index=measures.index(default),
         format_func=metric_title,
-        key=stay(f"found_privacy_{data}"),
+        key=stay(f"found_privacy_{data}", default),
         help="What is equal for all mechanisms: how often a word is unchanged, or how often an attacker succeeds.",
     )
     levels = rows.levels(data, privacy)
-
-    # The middle level if it has settings to compare, otherwise the level with the most.
-    def settings(x: float) -> int:
-        return len(leaderboard.board(rows, data, judge, privacy, x, True, False).entries)
-
-    first = levels[1] if settings(levels[1]) > 1 else max((levels[1], *levels), key=settings)
+    first = leaderboard.first_level(rows, data, judge, privacy)
     key = stay(f"found_level_{data}_{privacy}", first)
     at = st.segmented_control(
         "Level",
