@@ -3,9 +3,13 @@
 The scores select the best of several settings, so a comparison with it must be valid whichever setting is first.
 Tukey's method ensures this: with k equal settings, the probability that any difference from the first is significant is
 at most 5%. Hsu's comparison with the best has narrower limits, but it declares one of two tied settings not the best.
-Differences are paired by texts and their errors differ, so the limits are those of Tukey and Kramer. Few texts widen
-them as Student's t does. Between two settings with one seed each, the seeds' spread of the other settings counts. If no
-setting has several seeds, that spread is unknown and no difference is called significant.
+Differences are paired by texts and their errors differ, so the limits are those of Tukey and Kramer.
+
+An error that comes from few texts or few seeds is itself uncertain, so the limits are those of the studentized range.
+Each part of an error has its degrees of freedom, and those of the sum are Satterthwaite's. Three seeds show too little
+of their spread: a setting's variance over seeds is its own, but at least the pooled one of all settings. A setting with
+one seed has the pooled one. If no setting has several seeds, the spread is unknown and no difference is called
+significant.
 
 Equal privacy is itself measured. Its error, times the slope of the score over privacy, is part of every interval: text
 by text if both are known for the same texts, else as an independent error.
@@ -13,6 +17,7 @@ by text if both are known for the same texts, else as an independent error.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +28,7 @@ import numpy as np
 from dptext_core.support.statistics import NORMAL, boundary
 
 from .differences import LEVEL, POWER, half
-from .paired_comparison import compare, unpack
+from .paired_comparison import unpack
 from .rows import Row
 
 #: Largest distance of a point that counts as being at a level, as a share of the metric's range.
@@ -33,23 +38,57 @@ APART = 0.35
 #: Distance to the level below which no slope of the score is needed, as a share of the range.
 _EXACT = 1e-3
 #: Standard normal values for the integration of the range distribution.
-_GRID = np.linspace(-8.0, 8.0, 641)
+_GRID = np.linspace(-8.0, 8.0, 97)
+#: Their weights.
+_DENSITY = np.exp(-(_GRID**2) / 2) / math.sqrt(2 * math.pi) * (_GRID[1] - _GRID[0])
+#: Degrees of freedom above which an error counts as known.
+_LARGE = 1e5
+#: Steps after which the variance of binary differences agrees with the difference.
+_STEPS = 8
+#: Largest difference that ``critical`` considers, in standard errors.
+_MOST = 1000.0
 
 
-def range_tail(z: float, k: int) -> float:
-    """Return Tukey's p-value of a difference of z standard errors among k settings."""
+def range_tail(z: float, k: int, degrees: float = math.inf) -> float:
+    """Return Tukey's p-value of a difference of z standard errors among k settings.
+
+    degrees: degrees of freedom of the standard error (infinite: it is known).
+    """
     from scipy.special import ndtr
 
     if k < 2 or z <= 0:
         return 1.0
-    density = np.exp(-(_GRID**2) / 2) / math.sqrt(2 * math.pi)
-    inside = density * (ndtr(_GRID + math.sqrt(2) * z) - ndtr(_GRID)) ** (k - 1)
-    return float(np.clip(1 - k * inside.sum() * (_GRID[1] - _GRID[0]), 0.0, 1.0))
+    sizes = z * _error_ratios(degrees)
+    between = ndtr(_GRID + math.sqrt(2) * sizes[:, None]) - ndtr(_GRID)
+    outside = 1 - k * (between ** (k - 1) @ _DENSITY)
+    return float(np.clip(outside if math.isinf(degrees) else outside @ _DENSITY[::2] * 2, 0.0, 1.0).item())
 
 
-def critical(k: int, level: float = LEVEL) -> float:
+@functools.lru_cache(maxsize=512)
+def _error_ratios(degrees: float) -> np.ndarray:
+    """Return estimated errors as multiples of the true one, at evenly spaced normal quantiles."""
+    from scipy.special import chdtri, ndtr
+
+    return np.ones(1) if math.isinf(degrees) else np.sqrt(chdtri(degrees, ndtr(-_GRID[::2])) / degrees)
+
+
+@functools.lru_cache(maxsize=512)
+def critical(k: int, level: float = LEVEL, degrees: float = math.inf) -> float:
     """Return the smallest significant difference among k settings, in standard errors."""
-    return boundary(lambda z: range_tail(z, k) <= level, 0.0, 20.0, steps=40)[1]
+    return boundary(lambda z: range_tail(z, k, degrees) <= level, 0.0, _MOST, steps=32)[1]
+
+
+def detectable(error: float, k: int, degrees: float = math.inf, power: float = POWER) -> float:
+    """Return the difference of two of k settings that is significant with this probability.
+
+    error: standard error of the difference. degrees: its degrees of freedom.
+    """
+    from scipy.special import nctdtrinc, ndtri
+
+    limit = critical(k, degrees=degrees)
+    if degrees > _LARGE:
+        return (limit + float(ndtri(power))) * error
+    return float(nctdtrinc(degrees, 1 - power, limit)) * error
 
 
 @dataclass(frozen=True)
@@ -88,9 +127,7 @@ def at_level(pairs: Sequence[tuple[Row, Row]], at: float, span: float) -> LevelP
     rising = [((a, x), (b, y)) for (a, x), (b, y) in pairwise(ordered) if b.value > a.value]
     # Two points that are closer than their errors have no slope.
     distinct = [pair for pair in rising if pair[1][0].value - pair[0][0].value > max(half(p) for p, _ in pair)]
-    slopes = [
-        ((y.value - x.value) / (b.value - a.value), (a.value, b.value)) for (a, x), (b, y) in distinct or rising
-    ]
+    slopes = [((y.value - x.value) / (b.value - a.value), (a.value, b.value)) for (a, x), (b, y) in distinct or rising]
     slope = min(slopes, key=lambda s: _distance(at, s[1]), default=(None,))[0]
     near = min(pairs, key=lambda pair: abs(pair[0].value - at))
     texts = all(p.texts for p, _ in pairs)
@@ -157,11 +194,12 @@ def _mixed(x: Row, y: Row, share: float) -> np.ndarray | None:
 @dataclass(frozen=True)
 class Versus:
     """The comparison of a setting with the first. difference: how much better the first is. p: Tukey's p-value (None:
-    unknown error)."""
+    unknown error). degrees: degrees of freedom of the error."""
 
     difference: float
     error: float
     p: float | None
+    degrees: float = math.inf
 
 
 def versus_first(points: Sequence[LevelPoint], sign: int = 1) -> list[Versus]:
@@ -169,21 +207,47 @@ def versus_first(points: Sequence[LevelPoint], sign: int = 1) -> list[Versus]:
     out = []
     spread = _seeds_spread(points)
     for other in points[1:]:
-        difference, error = _difference(points[0], other, spread)
-        if error is None:
+        difference = points[0].score.value - other.score.value
+        parts = _error_parts(points[0], other, spread)
+        if parts is None:
             out.append(Versus(sign * difference, math.inf, None))
             continue
+        error, degrees = _sum_of_parts(parts)
         z = abs(difference) / error if error > 0 else math.inf if difference else 0.0
-        if (texts := _shared_texts(points[0], other)) > 1:
-            z = _normal_quantile(z, texts)
-        out.append(Versus(sign * difference, error, range_tail(z, len(points))))
+        out.append(Versus(sign * difference, error, range_tail(z, len(points), degrees), degrees))
     return out
 
 
-def _seeds_spread(points: Sequence[LevelPoint]) -> float | None:
-    """Return the standard deviation of the score over seeds, pooled over settings with several; None if none has."""
-    variances = [float(np.var(p.runs, ddof=1)) for p in points if len(p.runs) > 1]
-    return math.sqrt(sum(variances) / len(variances)) if variances else None
+@dataclass(frozen=True)
+class _Part:
+    """A part of the variance of a difference, with its degrees of freedom."""
+
+    variance: float
+    degrees: float = math.inf
+
+
+def _seeds_spread(points: Sequence[LevelPoint]) -> _Part | None:
+    """Return the variance of the score over seeds, pooled over settings with several; None if none has."""
+    several = [p.runs for p in points if len(p.runs) > 1]
+    degrees = sum(len(runs) - 1 for runs in several)
+    if not degrees:
+        return None
+    return _Part(sum((len(runs) - 1) * float(np.var(runs, ddof=1)) for runs in several) / degrees, degrees)
+
+
+def _of_seeds(point: LevelPoint, spread: _Part | None) -> float:
+    """Return the variance of a setting's mean over its seeds. spread: of one seed, pooled over the settings."""
+    pooled = spread.variance if spread else 0.0
+    if len(point.runs) > 1:
+        return max(float(np.var(point.runs, ddof=1)), pooled) / len(point.runs)
+    return pooled / max(point.score.seeds, 1)
+
+
+def _sum_of_parts(parts: Sequence[_Part]) -> tuple[float, float]:
+    """Return the standard error and its degrees of freedom (Satterthwaite 1946)."""
+    variance = sum(part.variance for part in parts)
+    uncertain = sum(part.variance**2 / part.degrees for part in parts)
+    return math.sqrt(variance), variance**2 / uncertain if uncertain > 0 else math.inf
 
 
 def _shared_texts(a: LevelPoint, b: LevelPoint) -> int:
@@ -193,35 +257,53 @@ def _shared_texts(a: LevelPoint, b: LevelPoint) -> int:
     return len(a.outcomes)
 
 
-def _normal_quantile(z: float, texts: int) -> float:
-    """Return the normal quantile that has the probability of Student's t at z with this many texts."""
-    from scipy.special import ndtri, stdtr
-
-    tail = float(stdtr(texts - 1, -z))
-    return -float(ndtri(tail)) if tail > 0 else z
-
-
-def _difference(a: LevelPoint, b: LevelPoint, spread: float | None) -> tuple[float, float | None]:
-    """Return the difference and its standard error. spread: of one seed, for two settings with one seed each."""
-    difference, one_seed = a.score.value - b.score.value, a.score.seeds == b.score.seeds == 1
-    if a.error is None or b.error is None or (one_seed and spread is None):
-        return difference, None
-    if a.outcomes is not None and b.outcomes is not None and _shared_texts(a, b):
-        comparison = compare(a.outcomes, b.outcomes, a.runs, b.runs)
-        half_interval = (comparison.high - comparison.low) / 2 / NORMAL
-        of_seeds = math.sqrt(2) * (spread or 0.0) if one_seed else 0.0
-        return difference, math.hypot(half_interval, of_seeds, a.error, b.error)
+def _error_parts(a: LevelPoint, b: LevelPoint, spread: _Part | None) -> list[_Part] | None:
+    """Return the parts of a difference's error, or None if it is unknown. spread: of one seed."""
+    if a.error is None or b.error is None or (a.score.seeds == b.score.seeds == 1 and spread is None):
+        return None
+    of_privacy = _Part(a.error**2 + b.error**2)
+    if a.outcomes is not None and b.outcomes is not None and (texts := _shared_texts(a, b)) > 1:
+        of_texts = _Part(float(np.var(a.outcomes - b.outcomes, ddof=1)) / texts, texts - 1)
+        of_seeds = _Part(_of_seeds(a, spread) + _of_seeds(b, spread), spread.degrees if spread else math.inf)
+        return [of_texts, of_seeds, of_privacy]
     halves = half(a.score), half(b.score)
     if not all(halves) and not (a.score.low == a.score.high and b.score.low == b.score.high):
-        return difference, None
-    return difference, math.hypot(*halves, NORMAL * a.error, NORMAL * b.error) / NORMAL
+        return None
+    return [_Part(math.hypot(*halves) ** 2 / NORMAL**2), of_privacy]
 
 
 def smallest_detectable(versus: Sequence[Versus], power: float = POWER) -> float | None:
-    """Return the difference from the first that is detected with this power: the median over settings, or None."""
-    from scipy.special import ndtri
-
-    errors = [v.error for v in versus if v.p is not None and v.error > 0]
-    if not errors:
+    """Return the difference from the first that is detected with this power, for the median error, or None."""
+    known = [v for v in versus if v.p is not None and v.error > 0]
+    if not known:
         return None
-    return (critical(len(versus) + 1) + float(ndtri(power))) * float(np.median(errors))
+    error, degrees = (float(np.median(values)) for values in zip(*((v.error, v.degrees) for v in known), strict=True))
+    return detectable(error, len(versus) + 1, degrees, power)
+
+
+# --- before a measurement
+
+
+def planned_detectable(
+    texts: int, k: int, deviation: float, seeds: int = 1, seed_deviation: float = 0.0, binary: bool = False
+) -> float:
+    """Return the difference of two of k settings that n texts will detect with 80% power.
+
+    deviation: standard deviation of a text's paired difference, averaged over the seeds. seed_deviation: standard
+    deviation of a setting's score over seeds. binary: differences of a text are −1, 0 or 1, so their variance shrinks
+    by the square of the difference.
+    """
+    from scipy.special import chdtr
+
+    of_seeds = _Part(0.0)
+    if seeds > 1:
+        own = seeds - 1
+        # The mean of the larger one of a setting's own variance and the pooled one, relative to the true variance.
+        larger = float(chdtr(own, own) + 1 - chdtr(own + 2, own))
+        of_seeds = _Part(2 * larger * seed_deviation**2 / seeds, k * own)
+    difference = 0.0
+    for _ in range(_STEPS):
+        of_texts = _Part(max(deviation**2 - binary * difference**2, 0.0) / texts, texts - 1)
+        error, degrees = _sum_of_parts([of_texts, of_seeds])
+        difference = detectable(error, k, degrees)
+    return difference

@@ -24,6 +24,9 @@ def row(metric: str, epsilon: float, value: float, half: float = 0.01, texts: st
 
 @pytest.mark.parametrize("k", [2, 5, 10, 40])
 def test_the_range_of_equal_settings_has_the_distribution_of_scipy(k: int):
+    for degrees in (4, 20.5):
+        expected = stats.studentized_range.sf(3.0 * math.sqrt(2), k, degrees)
+        assert range_tail(3.0, k, degrees) == pytest.approx(expected, abs=2e-6)
     for z in (0.5, 2.0, 3.0, 4.5):
         expected = stats.studentized_range.sf(z * math.sqrt(2), k, np.inf)
         assert range_tail(z, k) == pytest.approx(expected, abs=2e-6)
@@ -72,6 +75,20 @@ def test_between_settings_with_one_seed_each_the_spread_of_seeds_counts():
         first, *others = sorted(points, key=lambda p: -p.score.value)
         false += any(v.p is not None and v.p < 0.05 for v in versus_first([first, *others]))
     assert false / 400 < 0.05
+
+
+def test_a_setting_spreads_over_seeds_at_least_as_the_others_do():
+    """Runs of one setting that happen to agree do not make its error small."""
+    texts = np.full(200, 0.7)
+    agree, differ, one = (
+        LevelPoint(row("n_w", 1.0, 0.3), dataclasses.replace(row("accuracy", 1.0, 0.7), seeds=n), (), 0.0, texts, runs)
+        for n, runs in ((3, (0.7, 0.7, 0.7)), (3, (0.65, 0.7, 0.75)), (1, ()))
+    )
+    pooled = (0.0 + 0.05**2) / 2
+    with_differ, with_one = versus_first([agree, differ, one])
+    assert with_differ.error == pytest.approx(math.sqrt(pooled / 3 + 0.05**2 / 3))
+    assert with_one.error == pytest.approx(math.sqrt(pooled / 3 + pooled))
+    assert with_differ.degrees == with_one.degrees == pytest.approx(4)
 
 
 def test_with_one_seed_for_every_setting_no_difference_is_called_significant():
