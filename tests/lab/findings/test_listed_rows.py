@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterator
 
@@ -37,6 +38,8 @@ def listed(outcome: ClaimOutcome) -> Iterator[float]:
     """Return the numbers that a claim lists, and half of each interval."""
     for line in tables.listing(outcome):
         yield from (x for x in line.values() if isinstance(x, int | float))
+        if str(line.get("measure", "")).startswith("log of "):
+            yield from (math.exp(x) for x in (line["mean"], line.get("difference")) if x is not None)
         if line.get("low") is not None:
             yield max(line["value"] - line["low"], line["high"] - line["value"])
 
