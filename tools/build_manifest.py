@@ -173,7 +173,7 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "MIT",
     ),
     "benchmarks/belief.json": (
-        "python -m dptext_core bench belief --lines FILE --out assets/benchmarks/belief.json",
+        "python -m dptext_core bench belief --stopwords FILE --lines FILE --out assets/benchmarks/belief.json",
         "numbers measured on SST-2, Snips and film reviews; no text is in it",
         "MIT",
     ),

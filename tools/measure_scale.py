@@ -1,11 +1,11 @@
 """What rewriting a data set costs on one processor: words a second of each mechanism, rows in and rows out, and what a
-billion documents would take. For docs/scale.md.
+billion documents would take. It prints the table of docs/measurements/scale.md.
 
     OMP_NUM_THREADS=1 python tools/measure_scale.py [--seconds 20] [NAME …]
 
-Each mechanism has a process of its own, and processor seconds are counted, so that others on the machine disturb
-little. What is loaded once is left out. A document is 100 words of the bundled examples. A mechanism whose model is not
-on this machine is named and left out.
+Each mechanism runs in a separate process, and CPU seconds are counted. A busy machine still slows them down, so run
+this on an idle one. Loading is not counted. A document has 100 words of the bundled examples, stop words included. A
+mechanism whose model is not on this machine has no figures.
 """
 
 from __future__ import annotations
@@ -70,6 +70,11 @@ def measure(name: str, seconds: float) -> dict[str, float]:
     return {"documents": done / spent, "words": done * DOCUMENT / spent, "drawn": drawn, "loaded": loaded}
 
 
+def markdown_row(*cells: str) -> str:
+    """Return a row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
 def main() -> None:
     import dptext_core as dpt
 
@@ -82,18 +87,21 @@ def main() -> None:
         print(json.dumps(measure(args.names[0], args.seconds)))
         return
     print(
-        f"documents of {DOCUMENT} words; processor seconds; OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'all')}"
+        f"A billion documents of {DOCUMENT} words; CPU seconds; OMP_NUM_THREADS="
+        f"{os.environ.get('OMP_NUM_THREADS', 'all')}\n"
     )
-    print(f"{'mechanism':<16}{'words a second':>16}{'core-hours for 10^9 documents':>32}")
+    print(markdown_row("mechanism", "words a second and core", "core-hours", "days on one core"))
+    print("|---|---:|---:|---:|")
     for name in args.names or [spec.name for spec in dpt.mechanisms()]:
         done = subprocess.run(
             [sys.executable, __file__, "--one", "--seconds", str(args.seconds), name], capture_output=True, text=True
         )
         if done.returncode:
-            print(f"{name:<16}{'not here':>16}", flush=True)
+            print(markdown_row(f"`{name}`", "not here", "", ""), flush=True)
             continue
         data = json.loads(done.stdout.splitlines()[-1])
-        print(f"{name:<16}{data['words']:>16,.0f}{1e9 / data['documents'] / 3600:>32,.0f}", flush=True)
+        hours = 1e9 / data["documents"] / 3600
+        print(markdown_row(f"`{name}`", f"{data['words']:,.0f}", f"{hours:,.0f}", f"{hours / 24:,.0f}"), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ trained on original texts recognises the label.
 Each text adds one line to a file, so a stopped run continues. A file is for one version and one list of stop words.
 
     python -m dptext_core bench belief --data DIR --stopwords FILE --lines belief.jsonl
-    python -m dptext_core bench belief --lines belief.jsonl --out assets/benchmarks/belief.json
+    python -m dptext_core bench belief --stopwords FILE --lines belief.jsonl --out assets/benchmarks/belief.json
     python -m dptext_core bench belief --boards
 """
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dptext_core.support.checks import pluralize
 
+from . import data_titles
 from .measurement import Measurement
 
 SETS = ("sst2", "snips", "reviews", "authors")
@@ -20,7 +21,7 @@ MEASURES = {
     "perplexity": "Perplexity per word (logarithm)",
 }
 #: Names of systems in charts: sampled sentences, and words sampled one by one.
-WHOLE, WORDS = "Sentence bank", "DP-MLM"
+WHOLE, WORDS, GROUPS = "Sentence bank", "DP-MLM", "CusText"
 OWN = f"{WHOLE} from the same domain"
 #: Parts of a text that are not protected, if they differ between the systems.
 _KEPT = "stop words, punctuation, and how many words there are"
@@ -78,20 +79,47 @@ def sentences_by_mechanism(rows: Sequence[BudgetRow], total: float = 50.0) -> di
         return {}
     message = (
         f"At a total ε of {total:g} for a text, the sentence bank preserves a cosine of {one.value:.2f} and DP-MLM "
-        f"{each.value:.2f} ({pluralize(one.texts, 'sentence')} of film reviews)."
+        f"{each.value:.2f} ({pluralize(one.texts, 'text')} of {data_titles.in_sentence(one.data)})."
     )
     return {one.mechanism: message}
 
 
 def label_sentence(rows: Sequence[BudgetRow], total: float = 50.0) -> str:
-    """Return a sentence on the two systems by the label, and by the cosine at the largest total, or ""."""
+    """Return sentences on the two systems by the label, and by the cosine at the largest total, or ""."""
     there = {(r.system, r.measure, r.total): r for r in rows if r.data == SETS[0]}
     last = max((r.total for r in rows), default=total)
     keys = [(s, m, t) for m, t in (("task", total), ("cosine", last)) for s in (WHOLE, WORDS)]
     if any(key not in there for key in keys):
         return ""
-    label, other, cosine, each = (f"{there[key].value:.2f} ± {there[key].half or 0.0:.2f}" for key in keys)
+    label, other, cosine, each = (_interval(there[key]) for key in keys)
     return (
-        f"The share of labels recognised is {label} for the sentence bank and {other} for DP-MLM. At a total ε of "
-        f"{last:g}, the cosines are {cosine} and {each}."
+        f"The share of labels recognised is {label} for the sentence bank and {other} for DP-MLM."
+        f"{_clear_leads(rows, total)} At a total ε of {last:g}, the cosines on "
+        f"{data_titles.in_sentence(SETS[0])} are {cosine} and {each}."
     )
+
+
+def _interval(row: BudgetRow) -> str:
+    return f"{row.value:.2f} ± {row.half or 0.0:.2f}"
+
+
+def _clear_leads(rows: Sequence[BudgetRow], total: float) -> str:
+    """Return on which data sets the 95% interval of the sentence bank's labels is above DP-MLM's, or "" for one set."""
+    there = {(r.data, r.system): r for r in rows if r.measure == "task" and r.total == total}
+    pairs = [(there[d, WHOLE], there[d, WORDS]) for d in SETS if {(d, WHOLE), (d, WORDS)} <= there.keys()]
+    if len(pairs) < 2:
+        return ""
+    clear = [(a, b) for a, b in pairs if a.value - (a.half or 0.0) > b.value + (b.half or 0.0)]
+    names = "; ".join(f"{data_titles.in_sentence(a.data)}: {_interval(a)} against {_interval(b)}" for a, b in clear)
+    return (
+        f" The sentence bank's interval is above DP-MLM's on {len(clear)} of {len(pairs)} data sets"
+        f"{f' ({names})' if names else ''}."
+    )
+
+
+def groups_sentence(rows: Sequence[BudgetRow], total: float = 50.0) -> str:
+    """Return a sentence on CusText, whose guarantee is weaker, or ""."""
+    for r in rows:
+        if (r.system, r.data, r.measure, r.total) == (GROUPS, SETS[0], "cosine", total):
+            return f"CusText preserves {r.value:.2f}, with a weaker guarantee."
+    return ""

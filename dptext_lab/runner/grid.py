@@ -239,17 +239,20 @@ NOISE = (10.0, 50.0, 100.0, 150.0)
 EXPONENTIAL = (10.0, 14.0, 17.0, 25.0)
 
 CUT = (
-    "Texts: the first 40 words of a text (25 of speeches). Data: everything runs on SST-2. Snips, ATIS, reviews and "
-    "speeches have 1-Diffractor (geometric, L2) and CusText's main settings; all but ATIS also have DP-MLM. Snips and "
-    "ATIS have ADePT. The tuned range and the public prior run on SST-2, Snips and reviews, and generators on SST-2. "
-    "RTE and WNLI have unprotected text only, because no classifier beats guessing there. CoLA and MRPC are in the "
-    "grid “tuned”. QNLI, QQP, MNLI, STS-B, Yelp and Trustpilot are excluded. Seeds: five, but three on reviews, with "
-    "the sentence bank and with ADePT. DP-MLM±, DP-Prompt, DP-Paraphrase and DP-BART have one seed, so their intervals "
-    "cover texts but not noise. The public prior runs in parallel order only; `bench prior` compares the orders. "
-    "DP-Prompt, DP-Paraphrase and DP-BART use the bundled models at a few ε. `bench generators` has more ε, and Gemma. "
-    "For CusText, one factor at a time varies around K = 50, balanced and record. For 1-Diffractor, lists and "
-    "noises vary around geometric noise and one list. MVC and similar mechanisms run at four ε. BERTScore and "
-    "perplexity cover 50 texts and the first seed. Pseudo-perplexity is measured on request only."
+    "Texts: the first 40 words of a text (25 of speeches). Data: everything but ADePT runs on SST-2. Snips, ATIS, "
+    "reviews and speeches have 1-Diffractor (geometric, L2) and CusText's main settings; all but ATIS also have "
+    "DP-MLM. Snips and ATIS have ADePT. The tuned range, the public prior and rows with unknown words replaced run on "
+    "SST-2, Snips and reviews, and generators on SST-2. RTE and WNLI have unprotected text only, because no "
+    "classifier beats guessing there. CoLA and MRPC are in the grid “tuned”. QNLI, QQP, MNLI, STS-B, Yelp and "
+    "Trustpilot are excluded. Seeds: five, but three on reviews and for the sentence bank, ADePT, redaction, "
+    "surrogates, rows with unknown words replaced, CusText with K = 10, 200, 1000 and 2000, and its aggressive and "
+    "conservative mappings with K = 20 and 100. DP-MLM±, DP-Prompt, DP-Paraphrase, DP-BART and the grid “tuned” have "
+    "one seed, so their intervals cover texts but not noise. The public prior runs in parallel order only; `bench "
+    "prior` compares the orders. DP-Prompt, DP-Paraphrase and DP-BART use the bundled models at a few ε. `bench "
+    "generators` has more ε, and Gemma. For CusText, one factor at a time varies around K = 50, balanced and record. "
+    "For 1-Diffractor, lists and noises vary around geometric noise and one list. MVC and similar mechanisms run at "
+    "four ε. BERTScore and perplexity cover 50 texts and the first seed. Pseudo-perplexity is measured on request "
+    "only."
 )
 
 

@@ -126,6 +126,7 @@ def join_summaries(old: Results, new: Results, declared: Sequence[GridPoint], cu
     # Each file of a data set contains its unprotected text.
     rewritten = [p for p in declared if p.setting.mechanism != BASELINE or p.data not in data]
     about = old.about | {
+        "command": "; ".join(dict.fromkeys(f"{old.about['command']}; {new.about['command']}".split("; "))),
         "finished": max(old.about["finished"], new.about["finished"]),
         "points": points,
         "core_minutes": round(old.about["core_minutes"] + new.about["core_minutes"], 1),

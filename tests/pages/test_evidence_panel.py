@@ -181,8 +181,9 @@ def test_the_rows_of_a_total_epsilon_hold_every_number_of_its_sentences():
     at.session_state["conclusion_budget_rows"] = True
     at.run()
     rows = next(d.value for d in at.dataframe if {"system", "total", "measure"} <= set(d.value))
-    bundled = [r for r in total_budget.bundled() if r.data == total_budget.SETS[0]]
+    bundled = total_budget.bundled()
     sentences = [*total_budget.sentences_by_mechanism(bundled).values(), total_budget.label_sentence(bundled)]
+    sentences.append(total_budget.groups_sentence(bundled))
     text = " ".join(m.value for m in at.markdown).replace("\\", "")
     named = {float(x) for sentence in sentences for x in re.findall(r"\d\.\d\d", sentence)}
     assert len(named) > 6 and all(sentence in text for sentence in sentences)

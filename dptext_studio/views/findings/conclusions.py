@@ -92,7 +92,8 @@ def one_total() -> None:
     """Show what a total ε of a text preserves, as one draw for each sentence or word by word, if these results are
     bundled.
     """
-    rows = [r for r in total_budget.bundled() if r.data == total_budget.SETS[0]]
+    every = total_budget.bundled()
+    rows = [r for r in every if r.data == total_budget.SETS[0]]
     said = list(total_budget.sentences_by_mechanism(rows, TOTAL).values())
     if not said:
         return
@@ -105,10 +106,14 @@ def one_total() -> None:
     conclusion(
         "budget",
         "What does one ε for a whole text preserve?",
-        said[0],
-        f"{doubt} {total_budget.label_sentence(rows, TOTAL)}".strip(),
+        f"{said[0]} {total_budget.groups_sentence(rows, TOTAL)}".strip(),
+        f"{doubt} {total_budget.label_sentence(every, TOTAL)}".strip(),
         figures.total_budget(shown, dark=dark(), width=450),
-        [dataclasses.asdict(r) for r in rows if r.measure in ("cosine", "task")],
+        [
+            dataclasses.asdict(r)
+            for r in every
+            if r.measure == "task" or (r.measure == "cosine" and r.data == shown[0].data)
+        ],
         "Bands: 95% intervals. Dotted: output that does not depend on the text. CusText has a weaker guarantee: it "
         "protects a word only within its group.",
     )

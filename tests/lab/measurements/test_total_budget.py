@@ -238,9 +238,9 @@ def test_one_sentence_says_what_a_total_buys():
     ]
     ((mechanism, said),) = total_budget_rows.sentences_by_mechanism(rows).items()
     assert mechanism == "dp-sentence"
-    assert "ε of 50" in said and "cosine of 0.48" in said and "0.19 (7 sentences" in said
+    assert "ε of 50" in said and "cosine of 0.48" in said and "0.19 (7 texts of SST-2)" in said
     one = [dataclasses.replace(r, texts=1) for r in rows]
-    assert "(1 sentence of" in total_budget_rows.sentences_by_mechanism(one)["dp-sentence"]
+    assert "(1 text of" in total_budget_rows.sentences_by_mechanism(one)["dp-sentence"]
     assert (
         total_budget_rows.sentences_by_mechanism(rows[:1]) == {} != total_budget_rows.sentences_by_mechanism(bundled())
     )
@@ -256,3 +256,10 @@ def test_the_uncertainty_has_the_label_at_the_total_and_the_cosine_at_the_larges
     said = total_budget_rows.label_sentence(rows, 50.0)
     assert [float(x) for x in re.findall(r"(0\.\d+) ±", said)] == [0.6, 0.5, 0.3, 0.7] and "400" in said
     assert total_budget_rows.label_sentence(rows[2:], 50.0) == ""
+
+
+def test_the_uncertainty_names_the_data_sets_with_a_clear_lead_by_label():
+    said = total_budget_rows.label_sentence(bundled(), 50.0)
+    assert "on 1 of 3 data sets (Snips: 0.59 ± 0.08 against 0.28 ± 0.05)" in said
+    assert total_budget_rows.groups_sentence(bundled(), 50.0).startswith("CusText preserves 0.60, ")
+    assert total_budget_rows.groups_sentence([]) == ""

@@ -388,7 +388,7 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
 def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     base, tem, mvc = line(BASE, cosine=1.0), TEM, [p for p in FULL if p.mechanism == "mvc"][:3]
     old, _ = merging.merge([base, *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
-    new, _ = merging.merge([base, *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "c", "cut")
+    new, _ = merging.merge([base, *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "another", "cut")
     declared = [BASE, *tem, *mvc]
     retokenized = {name: one | {"tokens": 9} for name, one in new.about["data"].items()}
     both = merging.join_summaries(old, replace(new, about=new.about | {"data": retokenized}), declared, "new cut")
@@ -396,11 +396,13 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     assert plain == before, "unprotected text is not counted twice"
     assert {r.mechanism for r in both.rows} == {r.mechanism for r in (*old.rows, *new.rows)}
     assert (both.about["points"], both.about["missing"], both.about["cut"]) == (len(declared), {}, "new cut")
+    assert both.about["command"] == "c; another"
     paths = [tmp_path / name for name in ("old.json", "lines.jsonl", "both.json")]
     results.write(old, paths[0])
     newer, _ = merging.merge([base, *(line(p, cosine=0.7) for p in mvc)], [BASE, *mvc], "c", "cut")
     again = merging.join_summaries(both, newer, declared, "")
     assert again.about["points"] == both.about["points"] and len(again.rows) == len(both.rows)
+    assert again.about["command"] == both.about["command"], "each command once"
     assert {r.value for r in again.rows if r.mechanism == "mvc" and r.metric == "cosine"} == {0.7}
     fewer = replace(both, rows=tuple(replace(r, seeds=9) if r.mechanism == "mvc" else r for r in both.rows))
     with pytest.raises(InputError, match="fewer seeds"):
