@@ -11,17 +11,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dptext_core.errors import ConfigError
 from dptext_core.measure.metrics.registry import measure
+from dptext_core.mechanisms.setting import Setting
 from dptext_core.text.cells import to_csv
 
 from ..results import attacker_rows, belief
 from ..results import summary as store
 from ..results.conditions import UNKNOWN_WORDS
+from ..results.curves import title as title_of_mechanism
 from ..results.data_titles import title
+from ..results.differences import full_options
 from ..results.leaderboard import Board, Rows, at_equal_belief, board, bundled_summaries, first_level, first_privacy
 from ..results.leaderboard_text import (
     agreement,
@@ -82,8 +86,9 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.privacy == belief.METRIC:
         rows = at_equal_belief()
     else:
-        stores = (attacker_rows.with_attackers(store.read(path)) for path in args.rows or ())
+        stores = [attacker_rows.with_attackers(store.read(path)) for path in args.rows or ()]
         rows = Rows((*stores, *bundled_summaries()))
+        _note_replaced(stores, args.set)
     ranking = _ranking(args, rows)
     name = title(args.set)
     for missing in rows.unknown(args.set):
@@ -103,6 +108,18 @@ def main(argv: Sequence[str] = ()) -> int:
     else:
         print(to_csv(table(ranking)) if args.format == "csv" else to_latex(ranking, name), end="")
     return 0
+
+
+def _note_replaced(stores: Sequence[store.Results], data: str) -> None:
+    """Name the settings whose bundled rows are replaced by rows of the user's files."""
+
+    def settings(summaries: Iterable[store.Results]) -> set[Setting]:
+        rows = (r for one in summaries for r in one.rows if r.data == data and r.epsilon is not None)
+        return {replace(r.setting, options=full_options(r)) for r in rows}
+
+    both = settings(stores) & settings(bundled_summaries())
+    if names := sorted(f"{title_of_mechanism(s.mechanism)} at ε {s.epsilon:g}" for s in both):
+        print(f"Your rows count instead of the bundled ones: {join_names(names)}.", file=sys.stderr)
 
 
 def _ranking(args: argparse.Namespace, rows: Rows) -> Board:

@@ -10,6 +10,7 @@ valid whichever setting is first (:mod:`.selection`).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -37,6 +38,8 @@ LEVELS = {
 JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
 #: Options that do not distinguish settings, because a board has one policy for stop words and unknown words.
+#: Rows need this share of the usual number of texts (a few texts have no perplexity).
+ENOUGH = 0.9
 _ALIKE: dict[str, None] = {"keep_stopwords": None, "oov": None}
 #: Default privacy metrics in order of preference: success of the strongest attacker, or of the strongest in the grid.
 FIRST = ("attack_best", "attack_best_few", "attack_two_texts", "n_w", "attack_bayes", "s_w")
@@ -317,10 +320,17 @@ def _comparable(
     most = usual(rows.conditions(row) for pairs in lines.values() for _, row in pairs)
     if policy := unknown_words or (POLICY if any(c.unknown_words == POLICY for c in conditions.values()) else ""):
         most = replace(most, unknown_words=policy)
+    numbers = Counter(row.n for pairs in lines.values() for _, row in pairs if row.n)
+    usual_n = numbers.most_common(1)[0][0] if numbers else 0
+
+    def reason(hidden: Row, row: Row) -> str:
+        few = f"test texts: {row.n} instead of {usual_n}" if row.n and row.n < ENOUGH * usual_n else ""
+        return differences(rows.conditions(row), most) or differences(rows.conditions(hidden), most) or few
+
     others: dict[str, dict[str, None]] = {}
     kept: dict[str, list[tuple[Row, Row]]] = {}
     for name, pairs in lines.items():
-        reasons = [differences(rows.conditions(b), most) or differences(rows.conditions(a), most) for a, b in pairs]
+        reasons = [reason(*pair) for pair in pairs]
         if good := [pair for pair, why in zip(pairs, reasons, strict=True) if not why]:
             kept[name] = good
         for (_, row), why in zip(pairs, reasons, strict=True):

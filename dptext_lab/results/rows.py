@@ -112,6 +112,9 @@ class Row(SettingFields):
             raise InputError("an interval needs both ends or none")
         if content["low"] is not None and not content["low"] - 1e-9 <= content["value"] <= content["high"] + 1e-9:
             raise InputError("the value lies outside its interval")
+        bounds = measure(content["metric"])
+        if not bounds.low - 1e-9 <= content["value"] <= bounds.high + 1e-9:
+            raise InputError(f"{content['metric']} must be between {bounds.low:g} and {bounds.high:g}")
         runs, of_texts = content.get("runs", []), content.get("texts", "")
         if not isinstance(runs, list) or not all(is_finite(x) for x in runs) or not isinstance(of_texts, str):
             raise InputError("runs must be a list of finite numbers, and texts must be a string")

@@ -112,11 +112,21 @@ def legend(found: leaderboard.Board) -> str:
     marks = ["Bars: 95% intervals."]
     if any(e.is_significant for e in found.entries):
         marks.append("Grey: significantly less than the first, corrected for the number of comparisons.")
+    if gaps := [abs(e.privacy - found.at) for e in found.entries if not e.between]:
+        marks.append(f"Filled: measured{_near(max(gaps), found.privacy)}.")
     if any(e.between for e in found.entries):
         marks.append("Hollow: interpolated between two measured points.")
     if found.whole is not None:
         marks.append("Dotted: original text.")
     return " ".join(marks)
+
+
+def _near(gap: float, privacy: str) -> str:
+    """Return how far from the level a measured point may be."""
+    if gap < 0.0005:
+        return " at the level"
+    away = f"{100 * gap:.1f} points" if measure(privacy).high <= 1 else f"{gap:.1f}"
+    return f" at most {away} from the level"
 
 
 def conditions_text(found: leaderboard.Board) -> str:

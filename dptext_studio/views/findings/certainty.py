@@ -30,9 +30,9 @@ def certainty_question() -> None:
     sets = rows.data_sets()
     if not sets:
         return
-    st.markdown("### Which mechanism preserves the most when a reader is 50% certain?")
     place = st.container()
     data, judge, at = _choice(rows, sets)
+    place.markdown(f"### Which mechanism preserves the most when a reader is {at:.0%} certain?")
     ranking = leaderboard.board(rows, data, judge, belief.METRIC, at, None)
     others = [leaderboard.board(rows, d, judge, belief.METRIC, at, None) for d in sets if d != data]
     others = [board for board in others if board.entries]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import dptext_core as dpt
+from dptext_core.errors import InputError
 from dptext_lab.commands import bench_leaderboard
 from dptext_lab.results import leaderboard, leaderboard_text
 from dptext_lab.results import summary as results
@@ -123,3 +126,25 @@ def test_a_privacy_value_that_was_measured_otherwise_is_refused():
     n_w, accuracy = line(ABOUT, "tem", (1.0, 0.3, 0.9)).rows
     found = board(Results(ELSEWHERE, (), (n_w,)), USUAL, Results(ABOUT, (), (accuracy,)))
     assert "tem" not in {e.mechanism for e in found.entries} and "9.9.9" in found.refused[0]
+
+
+def test_rows_of_fewer_texts_are_refused():
+    n_w, accuracy = line({}, "tem", (1.0, 0.3, 0.9)).rows
+    found = board(USUAL, Results({}, (), (n_w, replace(accuracy, n=30))))
+    assert found.refused == ("TEM (test texts: 30 instead of 100)",)
+
+
+def test_a_value_outside_its_scale_is_no_row():
+    _, accuracy = line({}, "tem", (1.0, 0.3, 0.9)).rows
+    wrong = accuracy.to_dict() | {"value": 7.5, "low": 7.0, "high": 8.0}
+    with pytest.raises(InputError, match="accuracy must be between 0 and 1"):
+        Row.read(wrong)
+
+
+def test_the_command_names_bundled_rows_that_a_file_replaces(tmp_path, capsys):
+    bundled = results.bundled()
+    rows = tuple(r for r in bundled.rows if (r.mechanism, r.data, r.metric) == ("mvc", "sst2", "accuracy"))
+    path = tmp_path / "mine.json"
+    results.write(Results(bundled.about, (), rows[:1]), path)
+    assert bench_leaderboard.main(["--rows", str(path), "--privacy", "n_w", "--at", "0.3"]) == 0
+    assert f"Your rows count instead of the bundled ones: MVC at ε {rows[0].epsilon:g}." in capsys.readouterr().err
