@@ -67,13 +67,17 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
     rise = at[paper, last].n_w - at[paper, first].n_w
     return ClaimOutcome(
         REPLICATED if rise > 0.5 else CONTRADICTED,
-        f"N_w rises by {100 * rise:.0f} points from ε {first:g} to {last:g}",
+        f"N_w {100 * rise:+.0f} points ({100 * at[paper, first].n_w:.0f}% to {100 * n_w:.0f}%), cosine "
+        f"{at[paper, last].cosine - at[paper, first].cosine:+.2f} ({at[paper, first].cosine:.2f} to "
+        f"{at[paper, last].cosine:.2f}; does not count), from ε {first:g} to {last:g}",
         tuple(numbers),
         "All words with scores above the upper end are equally likely at any ε, and the original is usually one of "
         "them. A wider range separates them, but spreads the same ε over more scores."
         + (f" With this model, it preserves more meaning from ε {better[0]:g} on." if better else "")
-        + " The words above the upper end have similar meanings. At equal N_w, the narrow range may therefore preserve "
-        "more meaning, at a larger ε.",
+        + " The words above the upper end have similar meanings. So the cosine can rise although few words are "
+        "unchanged. At equal N_w, the narrow range may therefore preserve more meaning, at a larger ε. The claim first "
+        "said “closer to the original”; it was reworded after the results to name what the test counts. The test is "
+        "the same.",
         figure="clipping",
         drawn=rows,
         records=tuple(
