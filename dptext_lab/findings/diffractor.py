@@ -254,6 +254,17 @@ def _changes(curve: DeniabilityCurve, epsilon: float) -> tuple[float, float, boo
     return 1 - n_w, (high - low) / 2, bool(curve.epsilons[0] <= epsilon)
 
 
+def _reason_of_range(low: float, high: float) -> str:
+    """Explain how the measured range of geometric noise differs from its closed form."""
+    first, last = (2 * math.atanh(n_w) for n_w in (0.1, 0.8))
+    return (
+        f"For a word on the list, N_w of geometric noise is tanh(ε/2). Its range is 2·artanh 0.1 = {first:.4g} to "
+        f"2·artanh 0.8 = {last:.4g} (factor {last / first:.1f}). Here unknown words are replaced at random and almost "
+        f"never by themselves, so the range is {low:.4g} to {high:.4g} (factor {high / low:.1f}). The width is small "
+        "because the unit is one step on a list. The ratio does not depend on the unit."
+    )
+
+
 @claim()
 def tight_range(runs: Runs) -> ClaimOutcome | None:
     ends: dict[str, dict[float, float | None]] = {}
@@ -293,6 +304,7 @@ def tight_range(runs: Runs) -> ClaimOutcome | None:
             f"N_w rises from 0.1 to 0.8 between these ε: {listed}."
             + (f" Not both reached: {', '.join(outside)}." if outside else ""),
         ),
+        _reason_of_range(*widths[NAME]),
         records=tuple(
             {"mechanism": names[m], "N_w": n_w, "ε": epsilon, "closed form": m in exact}
             for m, by_n_w in ends.items()
