@@ -165,6 +165,9 @@ def attack_groups(
         error = standard_error([h.mean() for h in hits.values()]) or 0.0
         half = student(len(hits)) * error if len(hits) > 1 else 1.0
         low, high = max(0.0, success - half), min(1.0, success + half)
+        if not error:  # equal shares show no spread
+            exact = clopper_pearson(success * len(hits), len(hits))
+            low, high = min(low, exact[0]), max(high, exact[1])
     return AuthorAttack(texts, success, low, high, 1 / len(known), largest / len(every), len(every), len(hits))
 
 

@@ -41,6 +41,13 @@ def test_authors_with_too_few_texts_are_left_out_and_none_is_refused():
         authors.attack_groups(log_p, ["a", "b"], EVEN[:2], ["a", "a", "a", "b", "b"], 4)
 
 
+def test_equal_shares_of_all_authors_have_the_exact_interval():
+    """Without a spread over authors, Student's interval would have no width."""
+    log_p = np.log(np.repeat([[0.99, 0.01], [0.01, 0.99]], 4, axis=0))
+    found = authors.attack_groups(log_p, ["a", "b"], EVEN[:2], ["a"] * 4 + ["b"] * 4, 2)
+    assert found.success == found.high == 1.0 and found.low == pytest.approx(0.025 ** (1 / 2))
+
+
 class Vowels:
     """A classifier of one's own: how many a text has."""
 
