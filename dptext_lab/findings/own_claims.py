@@ -33,6 +33,21 @@ WIDE = ("santext", "santext-plus", *METRIC_DP)
 WORDS = (*WIDE, "diffractor", "custext")
 
 
+def _clipping_record(r: clipping.ClippingRow) -> dict[str, Any]:
+    """Return a measured clipping range, for the rows of a claim."""
+    return {
+        "upper end, standard deviations above the mean": r.width,
+        "ε": r.epsilon,
+        "N_w": r.n_w,
+        "half of its 95% CI": r.n_w_half,
+        "cosine": r.cosine,
+        "half of cosine's 95% CI": r.cosine_half,
+        "tied words": r.tied,
+        "words": r.words,
+        "texts": r.texts,
+    }
+
+
 @claim()
 def clipping_range(runs: Runs) -> ClaimOutcome | None:
     rows = clipping.bundled()
@@ -80,20 +95,7 @@ def clipping_range(runs: Runs) -> ClaimOutcome | None:
         "the same.",
         figure="clipping",
         drawn=rows,
-        records=tuple(
-            {
-                "upper end, standard deviations above the mean": r.width,
-                "ε": r.epsilon,
-                "N_w": r.n_w,
-                "half of its 95% CI": r.n_w_half,
-                "cosine": r.cosine,
-                "half of cosine's 95% CI": r.cosine_half,
-                "tied words": r.tied,
-                "words": r.words,
-                "texts": r.texts,
-            }
-            for r in rows
-        ),
+        records=tuple(map(_clipping_record, rows)),
     )
 
 
@@ -104,6 +106,23 @@ def _prior_effect(gains: list[float], logarithms: list[float]) -> str:
         f"cosine {np.median(gains):+.2f} ({min(gains):+.2f} to {max(gains):+.2f}); "
         f"perplexity × {ratios[0]:.2f} (× {ratios[1]:.2f} to × {ratios[2]:.2f})"
     )
+
+
+def _prior_record(r: PriorRow) -> dict[str, Any]:
+    """Return a measure of a system, for the rows of a claim."""
+    return {
+        "data": title_of_data(r.data),
+        "system": r.system,
+        "ε": r.epsilon,
+        "measure": f"log of {r.measure}" if r.measure in public_prior.LOGARITHMS else r.measure,
+        "mean": r.mean,
+        "half of 95% CI": r.half,
+        "compared system": r.beside,
+        "difference": r.difference,
+        "p": r.p,
+        "texts": r.texts,
+        "seeds": r.seeds,
+    }
 
 
 @claim()
@@ -159,22 +178,7 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome | None:
         tuple(numbers),
         figure="public_prior",
         drawn=rows,
-        records=tuple(
-            {
-                "data": title_of_data(r.data),
-                "system": r.system,
-                "ε": r.epsilon,
-                "measure": f"log of {r.measure}" if r.measure in public_prior.LOGARITHMS else r.measure,
-                "mean": r.mean,
-                "half of 95% CI": r.half,
-                "compared system": r.beside,
-                "difference": r.difference,
-                "p": r.p,
-                "texts": r.texts,
-                "seeds": r.seeds,
-            }
-            for r in rows
-        ),
+        records=tuple(map(_prior_record, rows)),
     )
 
 
