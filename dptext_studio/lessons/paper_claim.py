@@ -14,7 +14,7 @@ from dptext_lab.findings.verdicts import ClaimFinding
 from .base import Control, Facts, Lesson, Part, Question, Reveal
 
 #: Claims of papers, in the order of the control.
-CLAIMS = ("attackers_weakened", "dp_mlm_headline", "tight_range", "dp_mlm_speed")
+CLAIMS = ("noises_differ", "dp_mlm_headline", "tight_range", "dp_mlm_speed")
 #: The number of measured sentences that the verdict counts, and of others that are shown after the question.
 COUNTED, MORE = {name: 2 if name == "dp_mlm_headline" else 1 for name in CLAIMS}, 2
 MEANING = {

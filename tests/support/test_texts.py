@@ -128,6 +128,7 @@ LISTS = {
     "metric of rewrites": lambda given: metrics.score("unchanged", TEXTS, given),
     "audit": lambda given: [audit(Swap.create(), given, draws=100, seed=1)] * 3,
     "which text": lambda given: which_text.listed_lineup("A letter.", given).texts[1:],
+    "tradeoff": lambda given: [dpt.tradeoff(given, [Swap.create()])] * 3,
     "clip range": lambda given: [estimate_clip_range(given, n_masks=1)] * 3,
 }
 #: What takes one text.
@@ -137,7 +138,6 @@ ONE = {
     "guarantee": lambda m, given: m.guarantee(given),
     "sweep": lambda m, given: m.sweep(given, [1.0]),
     "rewrites": lambda m, given: m.rewrites(given, 2),
-    "tradeoff": lambda m, given: dpt.tradeoff(given, [m]),
     "calibrate": lambda m, given: dpt.calibrate(m, 0.5, text=given),
     "two texts": lambda m, given: two_texts.measure(m, (given, "A letter."), 100),
 }
@@ -176,8 +176,6 @@ def test_what_is_no_column_is_refused(entry, kind):
 def test_one_text_is_no_table_and_no_column(entry):
     m = Swap.create()
     for kind, given in (TABLES | OTHERS | COLUMNS_OF_TEXTS | {"generator": iter(TEXTS)}).items():
-        if entry == "tradeoff" and isinstance(given, list | tuple):
-            continue  # it takes several texts and averages over them
         try:
             ONE[entry](m, given)
         except (dpt.InputError, dpt.ConfigError):
