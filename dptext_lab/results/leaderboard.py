@@ -49,11 +49,12 @@ FIRST = ("attack_best", "attack_best_few", "attack_two_texts", "n_w", "attack_ba
 class BoardEntry:
     """One setting on a board.
 
-    low, high: the 95% interval, with the error of equal privacy if known. privacy: the measured value of the point, or
-    the level. between: the two ε of an interpolated value, () if measured. p: of no difference from the first (Tukey);
-    None for the first, and if an error is unknown. is_significant: whether the difference is significant and large
-    enough to matter. different_words: in 100 draws of a word. strongest: the strongest attacker at this point, if
-    measured. unknown_words: the option ``oov``, or "" if every word is known.
+    point: its id, or both ids of an interpolated value. low, high: the 95% interval, with the error of equal privacy if
+    known. privacy: the measured value of the point, or the level. between: the two ε of an interpolated value, () if
+    measured. p: of no difference from the first (Tukey); None for the first, and if an error is unknown.
+    is_significant: whether the difference is significant and large enough to matter. different_words: in 100 draws of a
+    word. strongest: the strongest attacker at this point, if measured. unknown_words: the option ``oov``, or "" if
+    every word is known.
     """
 
     place: int
@@ -373,7 +374,7 @@ def _entry(
         privacy=at if between else placed.privacy.value,
         n=row.n,
         seeds=row.seeds,
-        point="" if between else row.point,
+        point=row.point,
         between=between,
         p=p,
         is_significant=p is not None

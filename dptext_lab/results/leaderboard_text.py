@@ -77,38 +77,50 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     margin = "" if ranking.whole is None else f". Without rewriting: {score_text(ranking.whole.value, ranking.judge)}"
     nothing = {spec.name for spec in mechanisms() if spec.notion == "none"}
     bare = ", which has no guarantee," if first.mechanism in nothing else ""
-    beaten = [e for e in ranking.entries[1:] if e.is_significant]
-    near = ranking.together
-    does, lead = ("is first", ", without a significant lead") if near else ("preserves the most", "")
+    does, lead = ("is first", ", without a significant lead") if ranking.together else ("preserves the most", "")
     sentence = f"{where}, {first.label}{bare} {does} on {title_of_data}{lead}: {score}{margin}."
+    return sentence, " ".join(filter(None, (significance_text(ranking), power_text(ranking))))
+
+
+def significance_text(ranking: Board) -> str:
+    """Return sentences on which settings differ significantly from the first; "" if there is nothing to compare."""
+    first, near = ranking.first, ranking.together
+    if first is None or not ranking.entries[1:]:
+        return ""
+    beaten = [e for e in ranking.entries[1:] if e.is_significant]
     if ranking.detectable is None:
         one_seed = all(e.seeds == 1 for e in ranking.entries)
         unknown = "spread over seeds" if one_seed else "error of the privacy level"
-        doubt = f"The {unknown} is unknown here, so no difference is called significant."
-    elif not near:
-        doubt = f"{_beaten_text(len(beaten))}."
-    else:
-        some = [e.label for e in near[:3]] + ([f"{len(near) - 3} more"] if len(near) > 3 else [])
-        names = some[0] if len(some) == 1 else f"{join_names(some[:-1], among=some)} and {some[-1]}"
-        doubt = f"{first.label} is not significantly different from {names}."
-        doubt += f" {_beaten_text(len(beaten))}." if beaten else ""
+        return f"The {unknown} is unknown here, so no difference is called significant."
+    if not near:
+        return f"{_beaten_text(len(beaten))}."
+    some = [e.label for e in near[:3]] + ([f"{len(near) - 3} more"] if len(near) > 3 else [])
+    names = some[0] if len(some) == 1 else f"{join_names(some[:-1], among=some)} and {some[-1]}"
+    beaten_too = f" {_beaten_text(len(beaten))}." if beaten else ""
+    return f"{first.label} is not significantly different from {names}.{beaten_too}"
+
+
+def power_text(ranking: Board) -> str:
+    """Return sentences on the detectable difference, interpolated values and S_w; "" if there is nothing to compare."""
+    first = ranking.first
+    if first is None or not ranking.entries[1:]:
+        return ""
+    said = []
     if ranking.detectable is not None:
-        doubt += (
-            f" A difference of {size_text(ranking.detectable, ranking.judge)} is detected with {POWER:.0%} power."
-        )
-    between = [e for e in ranking.entries if e.between]
-    if between:
+        size = size_text(ranking.detectable, ranking.judge)
+        said.append(f"A difference of {size} is detected with {POWER:.0%} power.")
+    if between := [e for e in ranking.entries if e.between]:
         verb = "is" if len(between) == 1 else "are"
-        doubt += f" {len(between)} of {len(ranking.entries)} values {verb} interpolated between two measured points."
+        said.append(f"{len(between)} of {len(ranking.entries)} values {verb} interpolated between two measured points.")
     if first.different_words is not None and (
         others := [e for e in ranking.entries[1:] if e.different_words is not None]
     ):
         second = others[0]
-        doubt += (
-            f" Another aspect of privacy: 100 samples of a word give {first.different_words:.0f} different words with "
+        said.append(
+            f"Another aspect of privacy: 100 samples of a word give {first.different_words:.0f} different words with "
             f"{first.label}, and {second.different_words:.0f} with {second.label}."
         )
-    return sentence, doubt
+    return " ".join(said)
 
 
 def _alike(rows: Rows, ranking: Board, judge: str, privacy: str, at: float) -> Board:
@@ -132,12 +144,15 @@ def other_judges(rows: Rows, ranking: Board) -> list[tuple[str, str]]:
 
 def unknown_words_text(ranking: Board) -> str:
     """Return a sentence on unknown words if the settings of a board treat them differently, else ""."""
+    registered = {spec.name for spec in mechanisms()}
     groups: dict[str, list[str]] = {}
     for e in ranking.entries:
-        groups.setdefault(e.unknown_words, []).append(e.label)
+        is_stated = e.unknown_words or e.mechanism in registered
+        how = UNKNOWN_WORDS.get(e.unknown_words, e.unknown_words) if is_stated else "not stated"
+        groups.setdefault(how, []).append(e.label)
     if len(groups) < 2:
         return ""
-    parts = [f"{UNKNOWN_WORDS.get(k, k)} ({join_names(names)})" for k, names in groups.items()]
+    parts = [f"{how} ({join_names(names)})" for how, names in groups.items()]
     return f"Unknown words: {'; '.join(parts)}."
 
 

@@ -162,8 +162,9 @@ def _between(low: tuple[Row, Row], high: tuple[Row, Row], at: float) -> LevelPoi
     middle = x.value + share * (y.value - x.value)
     wide = max(half(x), half(y))
     ends = (None, None) if x.low is None or y.low is None else (middle - wide, middle + wide)
+    both = ", ".join(filter(None, (x.point, y.point)))
     interpolated = replace(
-        x, setting=x.setting.at(None), value=middle, low=ends[0], high=ends[1], seeds=min(x.seeds, y.seeds), point=""
+        x, setting=x.setting.at(None), value=middle, low=ends[0], high=ends[1], seeds=min(x.seeds, y.seeds), point=both
     )
     epsilons = tuple(sorted((float(x.epsilon or 0.0), float(y.epsilon or 0.0))))
     outcomes = _mixed(x, y, share)

@@ -153,9 +153,10 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
     assert at.selectbox(key="found_privacy_sst2").value == "attack_best"
     at.selectbox(key="found_privacy_sst2").set_value("n_w").run()
     board = leaderboard.board(leaderboard.bundled(), "sst2", "accuracy", "n_w", 0.3, every=False)
-    said, doubt = leaderboard_text.answer(board, "SST-2")
+    said, _ = leaderboard_text.answer(board, "SST-2")
     text = " ".join(m.value for m in at.markdown).replace("\\", "")
-    assert said in text and doubt in text and board.first.label in said
+    assert said in text and leaderboard_text.significance_text(board) in text and board.first.label in said
+    assert leaderboard_text.power_text(board) in " ".join(c.value for c in at.caption).replace("\\", "")
     assert trace_of(at, "found_board") == [e.label for e in board.entries]
     at.selectbox(key="found_judge_sst2").set_value("cosine").run()
     at.toggle(key="found_every").set_value(True).run()
@@ -199,7 +200,8 @@ def test_the_page_of_findings_compares_mechanisms_at_one_certainty_of_the_reader
     def shown(data: str, judge: str, level: float) -> None:
         board = leaderboard.board(rows, data, judge, belief.METRIC, level, None)
         text = " ".join(m.value for m in at.markdown).replace("\\", "")
-        assert all(said in text for said in leaderboard_text.answer(board, data_titles.in_sentence(data)))
+        said = leaderboard_text.answer(board, data_titles.in_sentence(data))[0]
+        assert said in text and leaderboard_text.significance_text(board) in text
         assert trace_of(at, "certainty_board") == [e.label for e in board.entries] and len(board.entries) > 1
         captions = " ".join(c.value for c in at.caption).replace("\\", "")
         assert belief.outside(belief.bundled(), data, level) in captions

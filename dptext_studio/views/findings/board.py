@@ -32,12 +32,13 @@ def question(rows: leaderboard.Rows) -> None:
     ranking = leaderboard.board(rows, data, judge, privacy, at, stop_words, every)
     with place:
         sentence, doubt = leaderboard_text.answer(ranking, data_titles.in_sentence(data))
-        notes = (leaderboard_text.agreement(rows, ranking), leaderboard_text.seeds_text(ranking))
-        answer(sentence, " ".join(filter(None, (doubt, *notes))))
+        sure = leaderboard_text.significance_text(ranking) or doubt, leaderboard_text.agreement(rows, ranking)
+        answer(sentence, " ".join(filter(None, sure)))
         if ranking.entries:
             figure = figures.leaderboard(ranking, dark=dark())
             chart(figure, key="found_board", alt=f"{sentence} “Rows” has all numbers.")
-            st.caption(literal(legend(ranking)))
+            notes = leaderboard_text.power_text(ranking), leaderboard_text.seeds_text(ranking), legend(ranking)
+            st.caption(literal(" ".join(filter(None, notes))))
     with st.expander("Rows", key="found_rows", on_change="rerun") as opened:
         if opened.open:
             all_rows(rows, ranking)

@@ -38,6 +38,7 @@ def certainty_question() -> None:
     others = [board for board in others if board.entries]
     with place:
         sentence, doubt = leaderboard_text.answer(ranking, data_titles.in_sentence(data))
+        doubt = leaderboard_text.significance_text(ranking) or doubt
         levels = [leaderboard.board(rows, data, judge, belief.METRIC, x, None) for x in LEVELS if x != at]
         notes = _agreement(ranking, others), _at_other_levels(ranking, levels)
         judges = leaderboard_text.agreement(rows, ranking)
@@ -45,6 +46,8 @@ def certainty_question() -> None:
         if ranking.entries:
             figure = figures.leaderboard(ranking, dark=dark())
             chart(figure, key="certainty_board", alt=f"{sentence} “Rows” has all numbers.")
+        if power := leaderboard_text.power_text(ranking):
+            st.caption(literal(power))
         st.caption(
             "The reader knows the mechanism, ε and every word but one. Guessing among 8 words is right 12.5% of the "
             "time. Bars: 95% intervals, including the error of the estimated certainty."

@@ -148,3 +148,8 @@ def test_the_command_names_bundled_rows_that_a_file_replaces(tmp_path, capsys):
     results.write(Results(bundled.about, (), rows[:1]), path)
     assert bench_leaderboard.main(["--rows", str(path), "--privacy", "n_w", "--at", "0.3"]) == 0
     assert f"Your rows count instead of the bundled ones: MVC at ε {rows[0].epsilon:g}." in capsys.readouterr().err
+
+
+def test_the_policy_of_a_mechanism_that_is_not_registered_is_not_stated():
+    found = board(USUAL, summary(ABOUT, ("my-mechanism", 0.9, {"keep_stopwords": True})))
+    assert "not stated (my-mechanism)" in leaderboard_text.unknown_words_text(found)
