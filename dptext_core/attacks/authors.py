@@ -62,7 +62,7 @@ class AuthorAttack:
     """How often the author is recognised. texts: how many of an author are read together. success, low, high: the share
     of groups whose author is recognised, with its 95% interval: over texts if they are read one by one, else over
     authors. chance: 1 / known authors. majority: the share for always naming one author. groups: how many were read,
-    of how many authors.
+    of how many authors. left_out: the number of texts whose author is unknown or has too few texts.
     """
 
     texts: int
@@ -73,15 +73,21 @@ class AuthorAttack:
     majority: float
     groups: int
     authors: int
+    left_out: int = 0
 
     def sentence(self) -> str:
         """Return the attack in plain words."""
         read = "one text" if self.texts == 1 else f"{self.texts} texts of an author"
         groups = pluralize(self.groups, "text" if self.texts == 1 else "group")
+        left_out = (
+            f" Left out, because their author is unknown or has too few texts: {pluralize(self.left_out, 'text')}."
+            if self.left_out
+            else ""
+        )
         return (
             f"From {read}, the attacker recognises the author {percent(self.success)} of the time ({groups} of "
             f"{pluralize(self.authors, 'author')}; 95% CI {percent(self.low)} to {percent(self.high)}). Guessing is "
-            f"right {percent(self.chance)} of the time."
+            f"right {percent(self.chance)} of the time.{left_out}"
         )
 
 
@@ -168,7 +174,9 @@ def attack_groups(
         if not error:  # equal shares show no spread
             exact = clopper_pearson(success * len(hits), len(hits))
             low, high = min(low, exact[0]), max(high, exact[1])
-    return AuthorAttack(texts, success, low, high, 1 / len(known), largest / len(every), len(every), len(hits))
+    left_out = len(authors) - sum(map(len, places.values()))
+    chance, majority = 1 / len(known), largest / len(every)
+    return AuthorAttack(texts, success, low, high, chance, majority, len(every), len(hits), left_out)
 
 
 def attack_authors(

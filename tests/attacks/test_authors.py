@@ -36,7 +36,10 @@ def test_one_text_is_a_group_of_its_own():
 
 def test_authors_with_too_few_texts_are_left_out_and_none_is_refused():
     log_p = np.log(np.full((5, 2), 0.5))
-    assert authors.attack_groups(log_p, ["a", "b"], EVEN[:2], ["a", "a", "a", "b", "b"], 3).authors == 1
+    found = authors.attack_groups(log_p, ["a", "b"], EVEN[:2], ["a", "a", "a", "b", "b"], 3)
+    assert (found.authors, found.left_out) == (1, 2) and "2 texts" in found.sentence()
+    unknown = authors.attack_groups(log_p, ["a", "b"], EVEN[:2], ["a", "a", "b", "b", "c"])
+    assert (unknown.authors, unknown.groups, unknown.left_out) == (2, 4, 1)
     with pytest.raises(dpt.InputError, match="No known author has 4 texts"):
         authors.attack_groups(log_p, ["a", "b"], EVEN[:2], ["a", "a", "a", "b", "b"], 4)
 
