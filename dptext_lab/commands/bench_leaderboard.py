@@ -11,13 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from dptext_core.errors import ConfigError
 from dptext_core.measure.metrics.registry import measure
-from dptext_core.mechanisms.setting import Setting
 from dptext_core.text.cells import to_csv
 
 from ..results import attacker_rows, belief
@@ -25,7 +23,6 @@ from ..results import summary as store
 from ..results.conditions import UNKNOWN_WORDS
 from ..results.curves import title as title_of_mechanism
 from ..results.data_titles import title
-from ..results.differences import full_options
 from ..results.leaderboard import Board, Rows, at_equal_belief, board, bundled_summaries, first_level, first_privacy
 from ..results.leaderboard_text import (
     agreement,
@@ -42,6 +39,7 @@ from ..results.leaderboard_text import (
     unknown_words_text,
     with_interval,
 )
+from ..results.rows import Row
 from ..runner import contributions as contributed
 from ..runner.options import parser
 
@@ -86,9 +84,10 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.privacy == belief.METRIC:
         rows = at_equal_belief()
     else:
-        stores = [attacker_rows.with_attackers(store.read(path)) for path in args.rows or ()]
-        rows = Rows((*stores, *bundled_summaries()))
-        _note_replaced(stores, args.set)
+        own = [attacker_rows.with_attackers(store.read(path)) for path in args.rows or ()]
+        rows = Rows((*own, *bundled_summaries()))
+        if own:
+            _note_replaced([r for one in own for r in one.rows if r.data == args.set and rows.uses(r)])
     ranking = _ranking(args, rows)
     name = title(args.set)
     for missing in rows.unknown(args.set):
@@ -110,16 +109,16 @@ def main(argv: Sequence[str] = ()) -> int:
     return 0
 
 
-def _note_replaced(stores: Sequence[store.Results], data: str) -> None:
-    """Name the settings whose bundled rows are replaced by rows of the user's files."""
-
-    def settings(summaries: Iterable[store.Results]) -> set[Setting]:
-        rows = (r for one in summaries for r in one.rows if r.data == data and r.epsilon is not None)
-        return {replace(r.setting, options=full_options(r)) for r in rows}
-
-    both = settings(stores) & settings(bundled_summaries())
-    if names := sorted(f"{title_of_mechanism(s.mechanism)} at ε {s.epsilon:g}" for s in both):
-        print(f"Your rows count instead of the bundled ones: {join_names(names)}.", file=sys.stderr)
+def _note_replaced(own: Sequence[Row]) -> None:
+    """Name the settings whose bundled rows are replaced by these rows of the user."""
+    bundled = Rows(bundled_summaries())
+    names = {
+        f"{title_of_mechanism(r.mechanism)} at ε {r.epsilon:g}"
+        for r in own
+        if r.epsilon is not None and bundled.has(r)
+    }
+    if names:
+        print(f"Your rows count instead of the bundled ones: {join_names(sorted(names))}.", file=sys.stderr)
 
 
 def _ranking(args: argparse.Namespace, rows: Rows) -> Board:

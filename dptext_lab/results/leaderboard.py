@@ -37,9 +37,9 @@ LEVELS = {
 #: Kinds of metrics for judges: utility and similarity.
 JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
-#: Options that do not distinguish settings, because a board has one policy for stop words and unknown words.
 #: Rows need this share of the usual number of texts (a few texts have no perplexity).
 ENOUGH = 0.9
+#: Options that do not distinguish settings, because a board has one policy for stop words and unknown words.
 _ALIKE: dict[str, None] = {"keep_stopwords": None, "oov": None}
 #: Default privacy metrics in order of preference: success of the strongest attacker, or of the strongest in the grid.
 FIRST = ("attack_best", "attack_best_few", "attack_two_texts", "n_w", "attack_bayes", "s_w")
@@ -127,7 +127,7 @@ class Rows:
                     if at not in self.whole or row.seeds >= self.whole[at].seeds:
                         self.whole[at] = row
                 else:
-                    full = replace(row, setting=replace(row.setting, options=full_options(row)))
+                    full = _with_all_options(row)
                     under = Conditions.of(full, one.about if one else {})
                     found.setdefault(at, {}).setdefault(full.setting, []).append((full, under))
         for at, by_setting in found.items():
@@ -140,6 +140,15 @@ class Rows:
     def of(self, data: str, metric: str) -> Mapping[Setting, Row]:
         """Return a mapping of each setting to its row."""
         return self._rows.get((data, metric), {})
+
+    def has(self, row: Row) -> bool:
+        """Return whether there is a row of the same setting and metric."""
+        return _with_all_options(row).setting in self.of(row.data, row.metric)
+
+    def uses(self, row: Row) -> bool:
+        """Return whether this is the row of its setting and metric that counts."""
+        full = _with_all_options(row)
+        return self.of(row.data, row.metric).get(full.setting) == full
 
     def conditions(self, row: Row) -> Conditions:
         """Return the conditions of a row."""
@@ -177,6 +186,10 @@ class Rows:
             return ()
         low, high = min(values), max(values)
         return tuple(float(f"{low + share * (high - low):.2g}") for share in (0.25, 0.5, 0.75))
+
+
+def _with_all_options(row: Row) -> Row:
+    return replace(row, setting=replace(row.setting, options=full_options(row)))
 
 
 def bundled() -> Rows:
